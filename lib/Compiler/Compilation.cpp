@@ -147,12 +147,17 @@ llvm::Error Compilation::importModel() {
 llvm::Error Compilation::normalize() {
   return runPasses(
       [&](OpPassManager &passes) {
-        bool knowsTF32 = !errorToBool(target_.checkPrecision(Precision::TF32));
+        NormalizeChoices choices;
         // Layers of a step were unrolled before it was built.
-        buildNormalizePipeline(passes,
-                               options_.training ? 0 : options_.unrollRNN,
-                               options_.precision, options_.integerProducts,
-                               /*roundLayers=*/knowsTF32);
+        choices.unrollRNN = options_.training ? 0 : options_.unrollRNN;
+        choices.precision = options_.precision;
+        choices.integerProducts = options_.integerProducts;
+        choices.roundLayers =
+            !errorToBool(target_.checkPrecision(Precision::TF32));
+        choices.separateBias = target_.separatesBias();
+        choices.roundProducts = target_.roundsProducts();
+        choices.rowAlignment = target_.getRowAlignment();
+        buildNormalizePipeline(passes, choices);
       },
       "normalize", Kind::BadInput, /*evaluation=*/true);
 }

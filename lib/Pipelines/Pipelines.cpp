@@ -17,28 +17,36 @@
 using namespace mlir;
 using namespace soap;
 
-void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
-                                  StringRef precision, bool integerProducts,
-                                  bool roundLayers) {
+void soap::buildNormalizePipeline(OpPassManager &passes,
+                                  const NormalizeChoices &choices) {
   passes.addNestedPass<func::FuncOp>(nn::createRemoveDropoutPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
-  if (unrollRNN != 0) {
+  if (choices.unrollRNN != 0) {
     nn::UnrollRNNPassOptions unroll;
-    unroll.chunk = unrollRNN;
+    unroll.chunk = choices.unrollRNN;
     passes.addNestedPass<func::FuncOp>(nn::createUnrollRNNPass(unroll));
     // First states of either direction.
     passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   }
   passes.addNestedPass<func::FuncOp>(nn::createFoldTransposesPass());
-  if (integerProducts)
+  if (choices.integerProducts)
     passes.addNestedPass<func::FuncOp>(nn::createIntegerProductsPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldGeluPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldBatchNormPass());
-  if (precision != "f32") {
+  if (choices.separateBias)
+    passes.addNestedPass<func::FuncOp>(nn::createSeparateBiasPass());
+  if (choices.precision != "f32") {
     nn::LowerPrecisionPassOptions lower;
-    lower.to = precision.str();
-    lower.roundLayers = roundLayers;
+    lower.to = choices.precision;
+    lower.roundLayers = choices.roundLayers;
     passes.addNestedPass<func::FuncOp>(nn::createLowerPrecisionPass(lower));
+    if (choices.roundProducts && choices.precision != "tf32")
+      passes.addNestedPass<func::FuncOp>(nn::createNarrowActivationsPass());
+  }
+  if (choices.rowAlignment > 1) {
+    nn::ArrangeFactorsPassOptions arrange;
+    arrange.alignment = choices.rowAlignment;
+    passes.addNestedPass<func::FuncOp>(nn::createArrangeFactorsPass(arrange));
   }
   passes.addNestedPass<func::FuncOp>(nn::createNarrowProductsPass());
   passes.addPass(nn::createHoistInitPass());
@@ -78,7 +86,10 @@ void soap::buildLowerPipeline(OpPassManager &passes, const Target &target,
 
 void soap::buildParallelizePipeline(OpPassManager &passes,
                                     const ParallelizeOptions &options) {
-  buildNormalizePipeline(passes, options.unrollRNN, options.precision);
+  NormalizeChoices choices;
+  choices.unrollRNN = options.unrollRNN;
+  choices.precision = options.precision;
+  buildNormalizePipeline(passes, choices);
   if (options.fuse)
     buildFusePipeline(passes);
   AttachTopologyPassOptions topology;

@@ -70,6 +70,9 @@ static std::optional<unsigned> onlyOperand(Operation *op, Value value) {
 
 std::optional<SmallVector<FollowerStep>>
 soap::getFollowerSteps(Operation *op, unsigned operand) {
+  // The type of the kernel's result says it.
+  if (isa<nn::CastOp>(op))
+    return SmallVector<FollowerStep>();
   auto fused = dyn_cast<nn::FusedOp>(op);
   if (!fused) {
     std::optional<FollowerStep> step = onlyOperand(op, op->getOperand(operand))

@@ -18,6 +18,12 @@ int64_t Target::getAlignment() const { return DeviceKind().alignment; }
 
 bool Target::hasAttention() const { return false; }
 
+bool Target::roundsProducts() const { return false; }
+
+bool Target::separatesBias() const { return false; }
+
+int64_t Target::getRowAlignment() const { return 1; }
+
 ChannelsLast Target::getChannelsLast(mlir::Operation *) const {
   return ChannelsLast::Never;
 }

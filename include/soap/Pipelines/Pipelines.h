@@ -14,22 +14,37 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
+#include <string>
 
 namespace soap {
 
 class Target;
 
+/// What is chosen before a strategy.
+struct NormalizeChoices {
+  /// Recurrent layers become operations of so many steps (nn-unroll-rnn); 0:
+  /// they stay whole.
+  int64_t unrollRNN = 0;
+  /// What products multiply: f32, or what nn-lower-precision takes.
+  std::string precision = "f32";
+  /// Products of dequantized tensors multiply integers of 8 bits
+  /// (nn-integer-products), as those of quantized ones do.
+  bool integerProducts = true;
+  /// Biases are added behind convolutions (nn-separate-bias).
+  bool separateBias = false;
+  /// With a lower precision, recurrent layers may round to TF32.
+  bool roundLayers = false;
+  /// Results of 16-bit products are rounded (nn-narrow-activations).
+  bool roundProducts = false;
+  /// Bytes that rows of factors are to be multiples of (nn-arrange-factors); 1:
+  /// factors lie as they are.
+  int64_t rowAlignment = 1;
+};
+
 /// Normal form of an imported model: constants and batch norms folded,
-/// parameter-only expressions in `@init`. Recurrent layers become operations of
-/// `unrollRNN` steps (nn-unroll-rnn); 0: they stay whole. Products multiply
-/// floats of `precision`: f32, or what nn-lower-precision takes; recurrent
-/// layers may then round to TF32 if `roundLayers` says so. Those of
-/// quantized tensors multiply integers of 8 bits (nn-narrow-products), those of
-/// dequantized ones if `integerProducts` says so (nn-integer-products).
-void buildNormalizePipeline(mlir::OpPassManager &passes, int64_t unrollRNN = 0,
-                            llvm::StringRef precision = "f32",
-                            bool integerProducts = true,
-                            bool roundLayers = false);
+/// parameter-only expressions in `@init`, and what is chosen.
+void buildNormalizePipeline(mlir::OpPassManager &passes,
+                            const NormalizeChoices &choices = {});
 
 /// One operation of several per element (nn-fuse). Behind the normal form, and
 /// behind a training step; what differentiates operations does not know it.

@@ -30,7 +30,7 @@ struct FollowerStep {
 /// `op`, an operation per element or an nn.fused of some, as what happens to
 /// its operand `operand`, in this order. Nothing where it is something else: a
 /// kind that there is not, a value that is read twice, an operation on other
-/// operands alone.
+/// operands alone. A cast is no step: the library makes another type.
 std::optional<llvm::SmallVector<FollowerStep>>
 getFollowerSteps(mlir::Operation *op, unsigned operand);
 

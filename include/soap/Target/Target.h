@@ -150,6 +150,18 @@ public:
   /// folding. By default it does not.
   virtual bool hasAttention() const;
 
+  /// Whether products of floats of 16 bits are faster with results of 16 bits,
+  /// so that nn-narrow-activations is worth while. By default they are not.
+  virtual bool roundsProducts() const;
+
+  /// Whether convolutions are faster without a bias that an operation per
+  /// element behind them can add (nn-separate-bias). By default they are not.
+  virtual bool separatesBias() const;
+
+  /// Bytes that rows of a product's factors are best multiples of
+  /// (nn-arrange-factors): 1 by default.
+  virtual int64_t getRowAlignment() const;
+
   /// What the library makes of channels that lie last in the first operand and
   /// the result of `op`, of which isLibraryKernel() is true.
   virtual ChannelsLast getChannelsLast(mlir::Operation *op) const;

@@ -217,11 +217,20 @@ static bool isWholeActivation(Value value) {
              Space::Activations;
 }
 
+/// Whether two buffers differ in the type of their elements at most.
+static bool isSameButElements(Value a, Value b) {
+  auto first = cast<soaprt::BufferType>(a.getType());
+  auto second = cast<soaprt::BufferType>(b.getType());
+  return first.getShape() == second.getShape() &&
+         first.getSpace() == second.getSpace() &&
+         first.getOrder() == second.getOrder();
+}
+
 /// The library's launch that writes `value`, which `follower` reads and nothing
 /// else; or null.
 LaunchOp ProgramFollowers::findAnchor(Value value, LaunchOp follower) {
   if (!isWholeActivation(value) ||
-      value.getType() != follower.getOutputs()[0].getType())
+      !isSameButElements(value, follower.getOutputs()[0]))
     return {};
   const Uses &uses = usesOf(value);
   if (uses.isViewed || uses.isLoaded || uses.writers.size() != 1 ||

@@ -48,9 +48,11 @@ std::optional<ConvolutionShape> ConvolutionShape::of(const fb::Kernel &kernel) {
   Shape result = shapeOf(kernel.results()->Get(0));
   s.factors = kernel.operands()->Get(0)->element();
   s.result = kernel.results()->Get(0)->element();
-  for (uint32_t i = 1; i != kernel.operands()->size(); ++i)
-    if (kernel.operands()->Get(i)->element() != (i == 1 ? s.factors : s.result))
+  for (uint32_t i = 1; i != kernel.operands()->size(); ++i) {
+    fb::ElementType element = kernel.operands()->Get(i)->element();
+    if (element != s.factors && (i == 1 || element != s.result))
       return std::nullopt;
+  }
   bool isKnown = s.factors == fb::ElementType::F32 ||
                  s.factors == fb::ElementType::F16 ||
                  s.factors == fb::ElementType::BF16;

@@ -26,7 +26,7 @@ namespace {
 struct Widening {
   fb::ElementType element;
   WidenKernel::Work work;
-  bool hasBias;
+  bool hasBias; ///< A bias of f32 is added then.
 
   /// Of the scratch memory; what follows lies at a multiple of 256.
   uint64_t bytes() const { return (2 * work.count + 255) / 256 * 256; }
@@ -44,7 +44,8 @@ public:
   void enqueue(Stream &stream) override {
     auto &own = static_cast<CudaStream &>(stream);
     if (bias_)
-      own.copy(*bias_, binding_.operands[2], binding_.results[0]);
+      own.copy(*bias_, binding_.operands[2],
+               widening_ ? binding_.scratchpad : binding_.results[0]);
     plans_->enqueue(own.handle(), plan_, data_);
     if (!widening_)
       return;
@@ -74,8 +75,10 @@ public:
     const fb::Conv *op = kernel.op_as_Conv();
     bool hasBias = op && op->bias();
     if (shape_.result != shape_.factors) {
-      widen(hasBias);
-      return;
+      bool isWide = hasBias && kernel.operands()->Get(2)->element() ==
+                                   fb::ElementType::F32;
+      widen(isWide);
+      hasBias &= !isWide;
     }
     plans_ = propose(hasBias ? Adds::Bias : Adds::Nothing);
     if (hasBias && plans_->size() == 0) {
@@ -103,7 +106,7 @@ public:
   }
 
 private:
-  /// The library's result is of the factors' type.
+  /// The library's result is of the factors' type. `hasBias`: of f32.
   void widen(bool hasBias) {
     Shape y = toVector(kernel_.results()->Get(0)->shape());
     auto plane =
@@ -119,7 +122,6 @@ private:
               " (key '", kernel_.key()->str(),
               "'); use more devices or a smaller batch");
     shape_.result = shape_.factors;
-    plans_ = propose(Adds::Nothing);
   }
 
   std::shared_ptr<const ConvolutionPlans> propose(Adds adds) const {

@@ -10,6 +10,7 @@
 #include "CUDA/MatMulShape.h"
 #include "CUDA/Product.h"
 #include "CUDA/Stream.h"
+#include "CUDA/WidenKernel.h"
 #include <algorithm>
 
 using namespace soap;
@@ -41,14 +42,34 @@ static Product::Matrices matricesOf(const MatMulShape::Call &call,
 }
 
 namespace {
+/// A bias of 16-bit floats for a result of f32: the epilogue adds f32, which is
+/// made in scratch memory.
+struct WideRow {
+  fb::ElementType element;
+  int64_t columns;
+
+  WidenKernel::Work work() const {
+    auto count = static_cast<uint64_t>(columns);
+    return {count, count, 1};
+  }
+};
+} // namespace
+
+/// Of the scratch memory; what follows lies at a multiple of 256.
+static uint64_t rowBytes(const std::optional<WideRow> &row) {
+  return row ? (4 * row->work().count + 255) / 256 * 256 : 0;
+}
+
+namespace {
 class BoundMatMul final : public BoundKernel {
 public:
   BoundMatMul(std::unique_ptr<Product> product,
               const Product::Algorithm &algorithm, const Binding &binding,
               std::vector<MatMulShape::Call> calls, Types types,
-              std::optional<StridedCopy> bias)
+              std::optional<StridedCopy> bias, std::optional<WideRow> wideRow)
       : product_(std::move(product)), algorithm_(algorithm), binding_(binding),
-        calls_(std::move(calls)), types_(types), bias_(std::move(bias)) {}
+        calls_(std::move(calls)), types_(types), bias_(std::move(bias)),
+        wideRow_(wideRow) {}
 
   void enqueue(Stream &stream) override {
     auto &own = static_cast<CudaStream &>(stream);
@@ -56,10 +77,14 @@ public:
     DevicePointer y = binding_.results[0];
     if (bias_)
       own.copy(*bias_, binding_.operands[2], y);
+    if (wideRow_)
+      WidenKernel::of(own.gpu(), wideRow_->element)
+          .launch(own, wideRow_->work(), binding_.operands[2], std::nullopt,
+                  binding_.scratchpad);
     for (const MatMulShape::Call &call : calls_)
-      product_->enqueue(own.handle(), algorithm_,
-                        matricesOf(call, binding_, y, types_),
-                        binding_.scratchpad, bias_.has_value());
+      product_->enqueue(
+          own.handle(), algorithm_, matricesOf(call, binding_, y, types_),
+          binding_.scratchpad + rowBytes(wideRow_), bias_.has_value());
   }
 
 private:
@@ -69,18 +94,23 @@ private:
   std::vector<MatMulShape::Call> calls_;
   Types types_;
   std::optional<StridedCopy> bias_; ///< Where the epilogue does not add it.
+  std::optional<WideRow> wideRow_;
 };
 
 class MatMulKernel final : public Kernel {
 public:
   MatMulKernel(CudaDevice &device, const fb::Kernel &kernel,
                MatMulShape productShape, Types types,
-               std::optional<StridedCopy> bias, bool hasRow)
+               std::optional<StridedCopy> bias, bool hasRow,
+               std::optional<WideRow> wideRow)
       : device_(device), kernel_(kernel), shape_(std::move(productShape)),
-        types_(types), bias_(std::move(bias)), hasRow_(hasRow) {
+        types_(types), bias_(std::move(bias)), hasRow_(hasRow),
+        wideRow_(wideRow) {
     constexpr uint64_t otherwise = uint64_t{32} << 20;
     uint64_t most = kernel.workspace_bytes();
-    proposals_ = makeProduct()->propose(most ? most : otherwise, alignment());
+    most = most ? most : otherwise;
+    proposals_ = makeProduct()->propose(
+        most - std::min(most, rowBytes(wideRow_)), alignment());
     implementation_ = "cublasLt";
   }
   bool isSupported() const { return !proposals_.empty(); }
@@ -89,16 +119,16 @@ public:
     size_t bytes = 0;
     for (const Product::Algorithm &proposal : proposals_)
       bytes = std::max(bytes, proposal.workspaceSize);
-    return bytes;
+    return rowBytes(wideRow_) + bytes;
   }
 
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
     auto product = makeProduct();
     if (hasRow_)
-      product->setRow(binding.operands[2]);
+      product->setRow(wideRow_ ? binding.scratchpad : binding.operands[2]);
     const Product::Algorithm &algorithm = choose(*product, binding);
     return std::make_unique<BoundMatMul>(std::move(product), algorithm, binding,
-                                         shape_.calls, types_, bias_);
+                                         shape_.calls, types_, bias_, wideRow_);
   }
 
 private:
@@ -138,7 +168,7 @@ private:
     auto run = [&](CudaStream &stream, size_t proposal, DevicePointer result) {
       product.enqueue(stream.handle(), proposals_[proposal],
                       matricesOf(shape_.calls[0], binding, result, types_),
-                      binding.scratchpad, /*adds=*/false);
+                      binding.scratchpad + rowBytes(wideRow_), /*adds=*/false);
     };
     return proposals_[fastestProposal(device_, kernel_, proposals_.size(),
                                       run)];
@@ -150,6 +180,7 @@ private:
   Types types_;
   std::optional<StridedCopy> bias_;
   bool hasRow_;
+  std::optional<WideRow> wideRow_;
   std::vector<Product::Algorithm> proposals_;
 };
 } // namespace
@@ -180,7 +211,7 @@ std::unique_ptr<Kernel> cuda::makeMatMulKernel(CudaDevice &device,
                                 result = typeOf(element);
   if (!factors || !result || elementOf(1) != elementOf(0) ||
       (element != fb::ElementType::F32 && element != elementOf(0)) ||
-      (op->bias() && elementOf(2) != element))
+      (op->bias() && elementOf(2) != element && elementOf(2) != elementOf(0)))
     return nullptr;
   auto shapeOf = [](const fb::TensorType *tensor) {
     return toVector(tensor->shape());
@@ -193,6 +224,7 @@ std::unique_ptr<Kernel> cuda::makeMatMulKernel(CudaDevice &device,
     return nullptr;
   std::optional<StridedCopy> bias;
   bool hasRow = false;
+  std::optional<WideRow> wideRow;
   if (op->bias()) {
     Shape given = shapeOf(kernel.operands()->Get(2));
     hasRow = isRow(given, y);
@@ -201,10 +233,15 @@ std::unique_ptr<Kernel> cuda::makeMatMulKernel(CudaDevice &device,
       return nullptr;
     if (hasRow)
       bias.reset();
+    if (elementOf(2) != element) {
+      if (!hasRow)
+        return nullptr;
+      wideRow = WideRow{elementOf(2), y.back()};
+    }
   }
   auto product = std::make_unique<MatMulKernel>(
       device, kernel, std::move(*shape), Types{*factors, *result},
-      std::move(bias), hasRow);
+      std::move(bias), hasRow, wideRow);
   if (!product->isSupported())
     return nullptr;
   return product;

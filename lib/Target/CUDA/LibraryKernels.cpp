@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Target/CUDA/CUDATarget.h"
 #include "soap/Target/CUDA/Passes.h"
@@ -59,7 +60,8 @@ static bool isLibraryConvolution(Operation *op) {
       .Default([](Operation *) { return false; });
 }
 
-/// Both factors are f32, f16 or bf16, all else is f32.
+/// Both factors are f32, f16 or bf16, the result is f32, and the bias may be of
+/// either type.
 static bool hasLibraryTypes(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumOperands() < 2)
     return false;
@@ -68,7 +70,9 @@ static bool hasLibraryTypes(Operation *op) {
   return (element.isF32() || element.isF16() || element.isBF16()) &&
          getElementTypeOrSelf(op->getOperand(1)) == element &&
          isF32(op->getResult(0)) &&
-         llvm::all_of(llvm::drop_begin(op->getOperands(), 2), isF32);
+         llvm::all_of(llvm::drop_begin(op->getOperands(), 2), [&](Value bias) {
+           return isF32(bias) || getElementTypeOrSelf(bias) == element;
+         });
 }
 
 bool CUDATarget::isLibraryKernel(Operation *op) const {
@@ -111,6 +115,25 @@ static uint64_t workspaceBytes(Operation *op) {
   bool isWidened = getElementTypeOrSelf(op->getResult(0)) != factor;
   return base + bytesOf(op->getOperand(0)) + bytesOf(op->getOperand(1)) +
          result + (isWidened ? result : 0);
+}
+
+std::optional<FollowerUse> CUDATarget::getFollower(Operation *anchor,
+                                                   Operation *follower,
+                                                   unsigned operand,
+                                                   bool) const {
+  auto cast = dyn_cast<nn::CastOp>(follower);
+  if (!cast || operand != 0 || !nn::isProduct(anchor) ||
+      !isLibraryKernel(anchor) ||
+      cast.getX().getType() != anchor->getResult(0).getType())
+    return std::nullopt;
+  Type factor = getElementTypeOrSelf(anchor->getOperand(0));
+  auto isOfFactors = [&](Value value) {
+    return getElementTypeOrSelf(value) == factor;
+  };
+  if (factor.isF32() || !isOfFactors(cast.getResult()) ||
+      !llvm::all_of(llvm::drop_begin(anchor->getOperands(), 2), isOfFactors))
+    return std::nullopt;
+  return FollowerUse();
 }
 
 LogicalResult CUDATarget::buildLibraryKernel(Operation *op,

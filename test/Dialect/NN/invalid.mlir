@@ -659,6 +659,37 @@ func.func @main(%x: tensor<2x3xf32>) {
 
 // -----
 
+// Tests that a softmax rounds f32 to 16 bits and widens these, and nothing else.
+func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf16>) {
+  %0 = nn.softmax %x {nn.name = "a", axis = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xbf16>
+  %1 = nn.softmax %y {nn.name = "b", axis = 1 : i64} : (tensor<2x3xf16>) -> tensor<2x3xf32>
+  // expected-error @+1 {{'nn.softmax' op expected a result of element type 'f16', as operand 0, or f32 and a float of 16 bits, got: 'bf16'}}
+  %2 = nn.softmax %y {nn.name = "c", axis = 1 : i64} : (tensor<2x3xf16>) -> tensor<2x3xbf16>
+  return
+}
+
+// -----
+
+// Tests that a softmax has one operand.
+func.func @main(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{expected one operand and one result}}
+  %0 = nn.softmax %x {nn.name = "a", axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// Tests that scale and bias of a layer norm are f32 beside floats of 16 bits, or of
+// the type of x.
+func.func @main(%x: tensor<2x3xf32>, %s: tensor<3xf32>, %t: tensor<3xf16>) {
+  %0 = nn.layer_norm %x, %s {nn.name = "a", axis = 1 : i64, epsilon = 1.0e-5 : f32} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf16>
+  // expected-error @+1 {{'nn.layer_norm' op expected the element type 'f32' of operand 0 in operand 1, got: 'f16'}}
+  %1 = nn.layer_norm %x, %t {nn.name = "b", axis = 1 : i64, epsilon = 1.0e-5 : f32} : (tensor<2x3xf32>, tensor<3xf16>) -> tensor<2x3xf16>
+  return
+}
+
+// -----
+
 // Tests that element types are equal.
 func.func @main(%a: tensor<2xf32>, %b: tensor<2xf64>) {
   // expected-error @+1 {{'nn.add' op expected the result's element type 'f32' in operand 1, got: 'f64'}}

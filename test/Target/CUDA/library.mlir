@@ -1,4 +1,4 @@
-// RUN: soap-opt %s --soap-parallelize=devices=1 --soap-lower=target=cuda | FileCheck %s
+// RUN: soap-opt %s --soap-parallelize=devices=1 --soap-lower="followers=true target=cuda" | FileCheck %s
 // RUN: soap-opt %s --soap-parallelize=devices=1 --soap-lower="layouts=true target=cuda" | FileCheck %s --check-prefix=PLAIN
 
 // Tests which convolutions are left to cuDNN: those in one to three dims, of
@@ -14,10 +14,16 @@
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 2x3x6x2xf32 3x3x3x1xf32 -> 2x3x5x2xf32" native
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} strides=2x1 2x3x4x2xf32 3x3x2x1xf32 -> 2x3x2x2xf32" (
 
-// Tests the same of factors of half the size of their sums, where a bias is f32.
+// Tests the same of factors of half the size of their sums, with a bias of either type.
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 2x3x6x2xf16 3x3x3x1xf16 -> 2x3x6x2xf32" (
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.matmul {{.*}} 2x3xbf16 3x4xbf16 4xf32 -> 2x4xf32" (
-// CHECK-DAG: soaprt.kernel {{.*}} "nn.matmul {{.*}} 2x3xbf16 3x4xbf16 4xbf16 -> 2x4xf32" native
+// CHECK-DAG: soaprt.kernel {{.*}} "nn.matmul {{.*}} 2x3xbf16 3x4xbf16 4xbf16 -> 2x4xf32" (
+
+// Tests that a library rounds its sum to the type of the factors, with a bias of this
+// type or none.
+// CHECK-DAG: soaprt.kernel {{.*}} "nn.matmul {{.*}} 2x3xbf16 3x4xbf16 4xbf16 -> 2x4xf32 + nn.cast 2x4xf32 -> 2x4xbf16" (
+// CHECK-DAG: soaprt.kernel {{.*}} "nn.cast 2x4xf32 -> 2x4xf16" native
+// CHECK-DAG: soaprt.kernel {{.*}} "nn.cast 2x4xf32 -> 2x4xbf16" native
 
 // Tests that other types are native.
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 2x3x2x2xf64 3x3x1x1xf64 -> 2x3x2x2xf64" native
@@ -96,5 +102,14 @@ func.func @main() {
   %r14 = nn.matmul %a13, %b13 bias %c14 {nn.name = "r14"} : (tensor<2x3xbf16>, tensor<3x4xbf16>, tensor<4xbf16>) -> tensor<2x4xf32>
   %r15 = nn.matmul %r13, %r14 {nn.name = "r15", transpose_b} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x2xf32>
   nn.output %r15 {nn.name = "y15"} : tensor<2x2xf32>
+  %r16 = nn.matmul %a13, %b13 bias %c14 {nn.name = "r16"} : (tensor<2x3xbf16>, tensor<3x4xbf16>, tensor<4xbf16>) -> tensor<2x4xf32>
+  %s16 = nn.cast %r16 {nn.name = "s16"} : (tensor<2x4xf32>) -> tensor<2x4xbf16>
+  nn.output %s16 {nn.name = "y16"} : tensor<2x4xbf16>
+  %r17 = nn.matmul %a13, %b13 bias %c13 {nn.name = "r17"} : (tensor<2x3xbf16>, tensor<3x4xbf16>, tensor<4xf32>) -> tensor<2x4xf32>
+  %s17 = nn.cast %r17 {nn.name = "s17"} : (tensor<2x4xf32>) -> tensor<2x4xbf16>
+  nn.output %s17 {nn.name = "y17"} : tensor<2x4xbf16>
+  %r18 = nn.matmul %a13, %b13 {nn.name = "r18"} : (tensor<2x3xbf16>, tensor<3x4xbf16>) -> tensor<2x4xf32>
+  %s18 = nn.cast %r18 {nn.name = "s18"} : (tensor<2x4xf32>) -> tensor<2x4xf16>
+  nn.output %s18 {nn.name = "y18"} : tensor<2x4xf16>
   return
 }

@@ -152,7 +152,14 @@ llvm::Error Case::import(StringRef path, const Form &form) {
     say(program, soapir::SOAPDialect::getPrefetchBytesAttrName(), "prefetch");
   for (ModuleOp program : programsOf(*model_))
     if (!runPasses(program, [&](OpPassManager &passes) {
-          buildNormalizePipeline(passes, form.unrollRNN, form.precision);
+          NormalizeChoices normal;
+          normal.unrollRNN = form.unrollRNN;
+          normal.precision = form.precision;
+          // What other targets choose is right on this one, too.
+          normal.separateBias = form.fuse;
+          normal.roundProducts = form.fuse;
+          normal.rowAlignment = form.fuse ? 16 : 1;
+          buildNormalizePipeline(passes, normal);
           if (form.fuse)
             buildFusePipeline(passes, chosenTarget()->hasAttention());
         }))

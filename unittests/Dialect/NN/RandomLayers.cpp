@@ -268,8 +268,8 @@ Operation *Generator::attention(StringRef) {
 
 Operation *Generator::softmax(StringRef) {
   List x = shape(1, 4);
-  return builder.create<SoftmaxOp>(loc, argument(x), random.in(0, x.size() - 1),
-                                   random.flip());
+  return builder.create<SoftmaxOp>(loc, type(x), argument(x),
+                                   random.in(0, x.size() - 1), random.flip());
 }
 
 Operation *Generator::reduce(StringRef) {

@@ -26,10 +26,21 @@ public:
 
   /// Matrix products, convolutions in one to three dims with equal pads on both
   /// sides, and their gradients, of factors of f32 (as such or as TF32), f16 or
-  /// bf16, with a result of f32.
+  /// bf16, with a result of f32, and a bias of either type.
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;
+  /// Both libraries round the sum that they make in f32 to the type of 16-bit
+  /// factors: an nn.cast. The bias has to be of this type, too.
+  std::optional<FollowerUse> getFollower(mlir::Operation *anchor,
+                                         mlir::Operation *follower,
+                                         unsigned operand,
+                                         bool keepNaN) const override;
+  bool roundsProducts() const override { return true; }
+  /// cuDNN's engines with a bias are slower than those without.
+  bool separatesBias() const override { return true; }
+  /// What tensor cores load at once.
+  int64_t getRowAlignment() const override { return 16; }
   /// None fails: GPUs of compute capability 8.0 have tensor cores for all.
   llvm::Error checkPrecision(Precision precision) const override;
   /// An upper bound, from what the tables say: no GPU is asked.

@@ -65,6 +65,26 @@ static LogicalResult verifyByteProduct(Operation *op) {
   return success();
 }
 
+LogicalResult soap::nn::verifyRoundedTypes(Operation *op) {
+  Type x = elementType(op->getOperand(0)), y = elementType(op->getResult(0));
+  // Both are f32 to the units that compute.
+  bool isComputedInF32 =
+      accumulatorType(x).isF32() && accumulatorType(y).isF32();
+  if (x != y && !(isComputedInF32 && (x.isF32() || y.isF32())))
+    return op->emitOpError()
+           << "expected a result of element type " << x << ", as operand 0, or "
+           << "f32 and a float of 16 bits, got: " << y;
+  for (auto [i, operand] :
+       llvm::enumerate(llvm::drop_begin(op->getOperands()))) {
+    Type other = elementType(operand);
+    if (other != x && !(isComputedInF32 && other.isF32()))
+      return op->emitOpError()
+             << "expected the element type " << x << " of operand 0 in operand "
+             << i + 1 << ", got: " << other;
+  }
+  return success();
+}
+
 LogicalResult soap::nn::verifySummedTypes(Operation *op) {
   if (multipliesBytes(op))
     return verifyByteProduct(op);

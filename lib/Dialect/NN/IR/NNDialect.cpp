@@ -43,6 +43,31 @@ static void printDouble(AsmPrinter &printer, const APFloat &value) {
   printer.printFloat(value);
 }
 
+/// One type, of an operand and a result, or `(operand) -> result`.
+static ParseResult parseOneOrTwoTypes(OpAsmParser &parser, Type &operand,
+                                      Type &result) {
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseType(operand))
+    return failure();
+  result = operand;
+  auto function = dyn_cast<FunctionType>(operand);
+  if (!function)
+    return success();
+  if (function.getNumInputs() != 1 || function.getNumResults() != 1)
+    return parser.emitError(location, "expected one operand and one result");
+  operand = function.getInput(0);
+  result = function.getResult(0);
+  return success();
+}
+
+static void printOneOrTwoTypes(OpAsmPrinter &printer, Operation *op,
+                               Type operand, Type result) {
+  if (operand == result)
+    printer << operand;
+  else
+    printer.printFunctionalType(op);
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "soap/Dialect/NN/IR/NNAttrs.cpp.inc"
 

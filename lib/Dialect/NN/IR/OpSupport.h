@@ -52,6 +52,10 @@ mlir::LogicalResult verifyElementTypes(mlir::Operation *op);
 /// which sums of them are made. A third operand, which is added to a sum, may
 /// have that of the result.
 mlir::LogicalResult verifySummedTypes(mlir::Operation *op);
+/// Checks that the first operand and the result are of one element type, or one
+/// of them of f32 and the other one of f16 or bf16; and that all other operands
+/// are of the first operand's type, or of f32 beside floats of 16 bits.
+mlir::LogicalResult verifyRoundedTypes(mlir::Operation *op);
 /// Checks the result's shape.
 mlir::LogicalResult verifyResultShape(mlir::Operation *op,
                                       llvm::ArrayRef<int64_t> expected);

@@ -310,6 +310,8 @@ void LRNOp::appendKernelKey(llvm::raw_ostream &os, const LocalTile &tile) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SoftmaxOp::verify() {
+  if (failed(verifyRoundedTypes(*this)))
+    return failure();
   int64_t rank = shapeOf(getX()).size(), axis = getAxis();
   if (axis < 0 || axis >= rank)
     return emitOpError() << "expected an axis in [0, " << rank
@@ -343,7 +345,7 @@ double SoftmaxOp::getFlops(const LocalTile &tile) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult LayerNormOp::verify() {
-  if (failed(verifyElementTypes(*this)))
+  if (failed(verifyRoundedTypes(*this)))
     return failure();
   ArrayRef<int64_t> x = shapeOf(getX());
   int64_t rank = x.size(), axis = getAxis();

@@ -8,6 +8,7 @@
 #include "Shapes.h"
 #include "mlir/IR/IRMapping.h"
 #include "soap/Dialect/NN/IR/NNFused.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -39,6 +40,16 @@ static bool isReadAlike(Value operand,
     ofVector = vector;
   }
   return true;
+}
+
+/// Whether `op` rounds the sum of a product to the type of its factors: that is
+/// left to the library that sums.
+static bool roundsProduct(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  Operation *product = cast ? cast.getX().getDefiningOp() : nullptr;
+  return product && isProduct(product) && cast.getX().hasOneUse() &&
+         getElementTypeOrSelf(cast.getResult()) ==
+             getElementTypeOrSelf(product->getOperand(0));
 }
 
 namespace {
@@ -73,7 +84,8 @@ private:
            !isa<FusedOp>(op) && op->getNumOperands() > 0 &&
            op->getNumResults() == 1 && isMemoryEffectFree(op) &&
            !op->hasAttr(partsAttrName) && getGroupLeader(op).empty() &&
-           getUpdateLeader(op).empty() && !leaders_.contains(nn::getName(op));
+           getUpdateLeader(op).empty() && !leaders_.contains(nn::getName(op)) &&
+           !roundsProduct(op);
   }
 
   /// The operations that become one with `root`, the last of them, which comes

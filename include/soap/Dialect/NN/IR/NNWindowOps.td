@@ -190,7 +190,7 @@ def NN_LRNOp : NN_PureOp<"lrn", [SameOperandsAndResultType],
   let hasVerifier = 1;
 }
 
-def NN_SoftmaxOp : NN_PureOp<"softmax", [SameOperandsAndResultType],
+def NN_SoftmaxOp : NN_PureOp<"softmax", [AllShapesMatch<["x", "result"]>],
     ["getFlops"]> {
   let summary = "Softmax along one dimension";
   let description = [{
@@ -203,17 +203,24 @@ def NN_SoftmaxOp : NN_PureOp<"softmax", [SameOperandsAndResultType],
 
     ```mlir
     %1 = nn.softmax %x {nn.name = "prob", axis = 1 : i64} : tensor<8x1000xf32>
+    %2 = nn.softmax %s {nn.name = "weights", axis = 1 : i64}
+       : (tensor<8x64xf32>) -> tensor<8x64xbf16>
     ```
 
     Constraints:
     - `axis` is inside the rank
+    - x and result have the same shape and element type, but one of them may be
+      f32 where the other one is f16 or bf16 (nn-narrow-activations): all is
+      computed in f32, and the result is rounded once
   }];
   let arguments = (ins NN_FloatTensor:$x, I64Attr:$axis, UnitAttr:$log);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let assemblyFormat = [{
+    $x attr-dict `:` custom<OneOrTwoTypes>(type($x), type($result))
+  }];
   let hasVerifier = 1;
 }
 
-def NN_LayerNormOp : NN_PureOp<"layer_norm", [AllTypesMatch<["x", "result"]>],
+def NN_LayerNormOp : NN_PureOp<"layer_norm", [AllShapesMatch<["x", "result"]>],
     ["getFlops"]> {
   let summary = "Normalisation over the last dimensions";
   let description = [{
@@ -233,7 +240,9 @@ def NN_LayerNormOp : NN_PureOp<"layer_norm", [AllTypesMatch<["x", "result"]>],
     ```
 
     Constraints:
-    - all element types are equal
+    - all element types are equal, but x may be f32 and the result f16 or bf16, or
+      the other way round (nn-narrow-activations), and scale and bias f32 beside
+      these: all is computed in f32, and the result is rounded once
     - `axis` is inside the rank
     - scale and bias have the shape of x from the axis on
   }];

@@ -523,7 +523,8 @@ def FusePass : Pass<"nn-fuse", "::mlir::func::FuncOp"> {
     Stay as they are: private functions (`@init` runs once); members and leaders
     of groups, which share a decision with gradients, and parts of updates;
     operations that take parts of sums (`nn.parts`); operations with several
-    results. What is read elsewhere stays a value. So no operation is split along fewer loops than before, and a
+    results; a cast of a product's result to the type of its factors, which
+    libraries make. What is read elsewhere stays a value. So no operation is split along fewer loops than before, and a
     partial sum is never what a follower is applied to: it is a value in front
     of the operation.
 

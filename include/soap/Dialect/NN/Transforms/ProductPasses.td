@@ -97,6 +97,111 @@ def IntegerProductsPass : Pass<"nn-integer-products", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::soap::nn::NNDialect"];
 }
 
+def ArrangeFactorsPass : Pass<"nn-arrange-factors", "::mlir::func::FuncOp"> {
+  let summary = "Let factors of products lie as libraries read them best";
+  let description = [{
+    An nn.matmul reads either factor as it is or with its last two dimensions
+    exchanged. Of both forms this chooses one, for inference:
+
+    - A weight whose rows are no multiple of `alignment` bytes, though its columns
+      are, is transposed: tensor cores load 16 bytes at once. nn-hoist-init does
+      it when a model is loaded.
+    - An nn.transpose that only the product reads keeps the innermost dimension of
+      its operand, if it had become the second last one, so that it copies rows
+      (the keys of attention).
+
+    ```mlir
+    %y = nn.matmul %x, %w {nn.name = "tokens"}
+       : (tensor<8x64xbf16>, tensor<64x50257xbf16>) -> tensor<8x50257xf32>
+    // becomes
+    %t = nn.transpose %w {nn.name = "w.transposed", permutation = array<i64: 1, 0>}
+       : (tensor<64x50257xbf16>) -> tensor<50257x64xbf16>
+    %y = nn.matmul %x, %t {nn.name = "tokens", transpose_b}
+       : (tensor<8x64xbf16>, tensor<50257x64xbf16>) -> tensor<8x50257xf32>
+    ```
+
+    Functions with gradients or updates stay as they are. Run it behind
+    nn-fold-transposes and nn-lower-precision, in front of nn-hoist-init. Error:
+    an alignment below 1.
+  }];
+  let options = [
+    Option<"alignment", "alignment", "int64_t", "16",
+           "Bytes that rows of weights are to be multiples of">
+  ];
+  let statistics = [
+    Statistic<"numAligned", "aligned", "Weights that were transposed">,
+    Statistic<"numTransposed", "transposed",
+              "Transpositions that copy rows now">
+  ];
+}
+
+def SeparateBiasPass : Pass<"nn-separate-bias", "::mlir::func::FuncOp"> {
+  let summary = "Add the bias of a convolution behind it";
+  let description = [{
+    Where an operation per element alone reads an nn.conv, its bias, an expression
+    over parameters, becomes an nn.add, which nn-fuse then makes one with the
+    reader. The library is free to choose among implementations that know no bias.
+
+    ```mlir
+    %1 = nn.conv %x, %w bias %b {nn.name = "conv", ...}
+    %2 = nn.relu %1 {nn.name = "relu"}
+    // becomes
+    %c = nn.reshape %b {nn.name = "conv_bias"} : (tensor<64xf32>) -> tensor<64x1x1xf32>
+    %1 = nn.conv %x, %w {nn.name = "conv", ...}
+    %s = nn.add %1, %c {nn.name = "conv.biased"}
+    %2 = nn.relu %s {nn.name = "relu"}
+    ```
+
+    Functions with gradients or updates stay as they are. Run it behind
+    nn-fold-batch-norm, in front of nn-lower-precision.
+  }];
+  let statistics = [
+    Statistic<"numSeparated", "separated", "Biases that are added behind">
+  ];
+}
+
+def NarrowActivationsPass : Pass<"nn-narrow-activations",
+                                 "::mlir::func::FuncOp"> {
+  let summary = "Round results of 16-bit products to 16 bits";
+  let description = [{
+    Behind products of bf16 or f16 (nn-lower-precision), values between
+    operations are of this type, as torch.autocast has it. A library can round
+    the sum that it has made in f32, so that half of the bytes are written and
+    read.
+
+    ```mlir
+    %1 = nn.matmul %x, %w bias %b {nn.name = "fc"}
+       : (tensor<8x64xbf16>, tensor<64x32xbf16>, tensor<32xf32>) -> tensor<8x32xf32>
+    %2 = nn.relu %1 {nn.name = "relu"} : tensor<8x32xf32>
+    %3 = nn.cast %2 {nn.name = "relu.bf16"} : (tensor<8x32xf32>) -> tensor<8x32xbf16>
+    // becomes
+    %b16 = nn.cast %b {nn.name = "b.bf16"} : (tensor<32xf32>) -> tensor<32xbf16>
+    %1 = nn.matmul %x, %w bias %b16 {nn.name = "fc"}
+       : (tensor<8x64xbf16>, tensor<64x32xbf16>, tensor<32xbf16>) -> tensor<8x32xf32>
+    %2 = nn.cast %1 {nn.name = "fc.bf16"} : (tensor<8x32xf32>) -> tensor<8x32xbf16>
+    %3 = nn.relu %2 {nn.name = "relu"} : tensor<8x32xbf16>
+    ```
+
+    - The result of a product is still f32 in the graph, and so are parts of a sum
+      that a strategy splits; the cast behind it is one that soaprt-fuse-followers
+      gives the library. What only outputs of the model read stays f32.
+    - Operations that move elements, pools, and most operations per element take
+      the type of what they read, where all their operands are so. To a sum with an
+      expression over parameters, a bias, this one is rounded. Others (sums,
+      exponentials, normalisations) are computed in f32, from values that are
+      widened, also where one operand is f32: the sum of a residual connection is
+      f32 if one of both terms is.
+    - A cast of f32 goes in front of what reorders elements. A softmax or layer
+      norm whose only reader is a cast makes the narrow type.
+
+    Functions with gradients or updates stay as they are. Run it behind
+    nn-lower-precision, in front of nn-hoist-init and nn-fuse.
+  }];
+  let statistics = [
+    Statistic<"numProducts", "products", "Products whose results are rounded">
+  ];
+}
+
 def NarrowProductsPass : Pass<"nn-narrow-products", "::mlir::func::FuncOp"> {
   let summary = "Multiply 8-bit integers instead of what they were widened to";
   let description = [{

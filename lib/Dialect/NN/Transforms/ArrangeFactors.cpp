@@ -1,0 +1,121 @@
+//===- ArrangeFactors.cpp - How factors of products lie -------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeNames.h"
+#include "Shapes.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/Transforms/Passes.h"
+
+namespace soap::nn {
+#define GEN_PASS_DEF_ARRANGEFACTORSPASS
+#include "soap/Dialect/NN/Transforms/Passes.h.inc"
+} // namespace soap::nn
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+
+/// A parameter, or a cast of one: nn-hoist-init transposes it at load time.
+static bool isWeight(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<ParameterOp>(op) ||
+         (isa_and_nonnull<CastOp>(op) && isWeight(op->getOperand(0)));
+}
+
+/// The same permutation with its last two dimensions exchanged.
+static SmallVector<int64_t> exchanged(ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> result(permutation);
+  std::swap(result[result.size() - 2], result.back());
+  return result;
+}
+
+namespace {
+struct ArrangeFactorsPass
+    : soap::nn::impl::ArrangeFactorsPassBase<ArrangeFactorsPass> {
+  using Base = soap::nn::impl::ArrangeFactorsPassBase<ArrangeFactorsPass>;
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (alignment < 1) {
+      emitError(function.getLoc(), "expected an alignment of 1 or more, got: ")
+          << alignment.getValue();
+      return signalPassFailure();
+    }
+    if (function.isExternal() || function.isPrivate())
+      return;
+    for (Operation &op : function.front())
+      if (!getGroupLeader(&op).empty() || !getUpdateLeader(&op).empty())
+        return;
+    NodeNames names(function);
+    for (auto product :
+         llvm::make_early_inc_range(function.front().getOps<MatMulOp>())) {
+      if (arrange(product.getAMutable(), names))
+        product.setTransposeA(!product.getTransposeA());
+      if (arrange(product.getBMutable(), names))
+        product.setTransposeB(!product.getTransposeB());
+    }
+  }
+
+private:
+  /// True if the operand is now what exchanging its last two dimensions makes.
+  bool arrange(OpOperand &operand, NodeNames &names) {
+    return align(operand, names) || transposeAlongMemory(operand);
+  }
+
+  bool isAligned(int64_t elements, Type element) const {
+    return elements * element.getIntOrFloatBitWidth() / 8 % alignment == 0;
+  }
+
+  bool align(OpOperand &operand, NodeNames &names) {
+    Value weight = operand.get();
+    RankedTensorType type = rankedTypeOf(weight);
+    if (type.getRank() != 2 || !isWeight(weight) ||
+        isAligned(type.getDimSize(1), type.getElementType()) ||
+        !isAligned(type.getDimSize(0), type.getElementType()))
+      return false;
+    Operation *producer = weight.getDefiningOp();
+    for (Operation *user : weight.getUsers())
+      if (auto made = dyn_cast<TransposeOp>(user);
+          made && made.getPermutation() == ArrayRef<int64_t>{1, 0} &&
+          made->isBeforeInBlock(operand.getOwner())) {
+        operand.set(made.getResult());
+        return true;
+      }
+    OpBuilder builder(producer->getContext());
+    builder.setInsertionPointAfter(producer);
+    auto transpose = builder.create<TransposeOp>(
+        producer->getLoc(),
+        type.clone({type.getDimSize(1), type.getDimSize(0)}), weight,
+        ArrayRef<int64_t>{1, 0});
+    setName(transpose,
+            names.unique((nn::getName(producer) + ".transposed").str()));
+    operand.set(transpose.getResult());
+    ++numAligned;
+    return true;
+  }
+
+  bool transposeAlongMemory(OpOperand &operand) {
+    auto transpose = operand.get().getDefiningOp<TransposeOp>();
+    if (!transpose || !transpose.getResult().hasOneUse())
+      return false;
+    ArrayRef<int64_t> old = transpose.getPermutation();
+    auto rank = static_cast<int64_t>(old.size());
+    // Exchanges of the last two alone are left to the library.
+    if (rank < 3 || old[rank - 2] != rank - 1)
+      return false;
+    SmallVector<int64_t> permutation = exchanged(old);
+    RankedTensorType type = rankedTypeOf(transpose.getResult());
+    SmallVector<int64_t> shape(type.getShape());
+    std::swap(shape[rank - 2], shape[rank - 1]);
+    transpose.setPermutation(permutation);
+    transpose.getResult().setType(type.clone(shape));
+    ++numTransposed;
+    return true;
+  }
+};
+} // namespace
