@@ -50,8 +50,8 @@ def parse():
                       help="the build (default: build/release)")
     pack.add_argument("--kernels", type=int, default=120, metavar="N",
                       help="graphs of an operator each (default: 120)")
-    pack.add_argument("--products", type=int, default=20, metavar="N",
-                      help="graphs of a product each, in four precisions (default: 20, all)")
+    pack.add_argument("--products", type=int, default=23, metavar="N",
+                      help="graphs of products, in four precisions each (default: 23, all)")
     pack.add_argument("--strategies", type=int, default=200, metavar="N",
                       help="random strategies (default: 200)")
     pack.add_argument("--networks", default="all", metavar="NAME,...",

@@ -1,5 +1,8 @@
-"""Graphs of one product each as cases of an archive: what cuBLASLt and cuDNN compute in
-f32 and in lower precisions, compared with the CPU in f32. Inputs are recipes."""
+"""Graphs of one product each, or of few with what is between them, as cases of an
+archive: what cuBLASLt and cuDNN compute in f32 and in lower precisions, compared with
+the CPU in f32. Inputs are recipes."""
+
+import math
 
 import onnx
 from onnx import TensorProto, helper
@@ -39,6 +42,62 @@ def layer(op, gates, directions=1, steps=3, batch=16, inputs=64, hidden=128, **a
                  direction="forward" if directions == 1 else "bidirectional", **attributes)
 
 
+def chain(inputs, result, *nodes):
+    """A model of several operators: each of `nodes` is (operator, operands, attributes),
+    and its output is called by its number. Inputs are name: shape; a weight, whose name
+    has an underscore in front, is divided by the root of what is summed with it."""
+    constants, built = [], []
+    for name, shape in inputs.items():
+        if name.startswith("_"):
+            summed = math.prod(shape[1:]) if len(shape) > 2 else shape[0]
+            constants.append(helper.make_tensor(f"{name}.factor", TensorProto.FLOAT, (),
+                                                [summed ** -0.5]))
+            built.append(helper.make_node("Mul", [f"{name}.given", f"{name}.factor"],
+                                          [name]))
+    for i, (op, operands, attributes) in enumerate(nodes):
+        output = "y" if i + 1 == len(nodes) else str(i)
+        built.append(helper.make_node(op, operands.split(), [output], **attributes))
+    given = [helper.make_tensor_value_info(
+        f"{name}.given" if name.startswith("_") else name, TensorProto.FLOAT, shape)
+        for name, shape in inputs.items()]
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, result)
+    model = helper.make_model(
+        helper.make_graph(built, "products", given, [output], constants),
+        opset_imports=[helper.make_opsetid("", 20)])
+    model.ir_version = 9
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def residual():
+    """A block of convolutions, as ResNet has it, and a pool."""
+    pads = {"pads": [1, 1, 1, 1]}
+    return chain({"x": (2, 32, 14, 14), "_v": (32, 32, 3, 3), "b": (32,),
+                  "_w": (32, 32, 3, 3)}, (2, 32, 7, 7),
+                 ("Conv", "x _v b", pads), ("Relu", "0", {}),
+                 ("Conv", "1 _w", pads), ("Add", "2 1", {}), ("Relu", "3", {}),
+                 ("MaxPool", "4", {"kernel_shape": [2, 2], "strides": [2, 2]}))
+
+
+def feed_forward():
+    """Two layers, whose second one has rows of no multiple of 16 bytes."""
+    return chain({"x": (64, 128), "s": (128,), "_v": (128, 256), "b": (256,),
+                  "_w": (256, 77)}, (64, 77),
+                 ("LayerNormalization", "x s", {}), ("MatMul", "0 _v", {}),
+                 ("Add", "1 b", {}), ("Gelu", "2", {}), ("MatMul", "3 _w", {}),
+                 ("Softmax", "4", {"axis": 1}))
+
+
+def attention():
+    """Two heads of 32 features over 48 tokens; queries are keys and values, too."""
+    heads = {"perm": [0, 2, 1, 3]}
+    return chain({"x": (2, 48, 2, 32), "_w": (32, 32)}, (2, 48, 2, 32),
+                 ("MatMul", "x _w", {}), ("Transpose", "0", heads),
+                 ("Transpose", "0", {"perm": [0, 2, 3, 1]}), ("MatMul", "1 2", {}),
+                 ("Softmax", "3", {"axis": 3}), ("MatMul", "4 1", {}),
+                 ("Transpose", "5", heads))
+
+
 # With extents that suit tensor cores, and with some that do not.
 GRAPHS = {
     "MatMul": lambda: graph("MatMul", [(128, 256), (256, 192)], (128, 192)),
@@ -62,6 +121,9 @@ GRAPHS = {
     "Conv3D": lambda: graph("Conv", [(1, 8, 6, 8, 8), (16, 8, 3, 3, 3)], (1, 16, 4, 6, 6)),
     "ConvTranspose": lambda: graph("ConvTranspose", [(2, 16, 8, 8), (16, 24, 4, 4)],
                                    (2, 24, 18, 18), strides=[2, 2]),
+    "Residual": residual,
+    "FeedForward": feed_forward,
+    "Attention": attention,
     "LSTM": lambda: layer("LSTM", 4),
     "LSTMBoth": lambda: layer("LSTM", 4, directions=2),
     "GRU": lambda: layer("GRU", 3),
