@@ -54,6 +54,7 @@ struct ArrangeFactorsPass
     NodeNames names(function);
     for (auto product :
          llvm::make_early_inc_range(function.front().getOps<MatMulOp>())) {
+      padColumns(product, names);
       if (arrange(product.getAMutable(), names))
         product.setTransposeA(!product.getTransposeA());
       if (arrange(product.getBMutable(), names))
@@ -69,6 +70,56 @@ private:
 
   bool isAligned(int64_t elements, Type element) const {
     return elements * element.getIntOrFloatBitWidth() / 8 % alignment == 0;
+  }
+
+  /// Zeros behind dimension `dim` of a weight, which nn-hoist-init adds.
+  Value padded(Value weight, int64_t dim, int64_t count, NodeNames &names) {
+    Operation *producer = weight.getDefiningOp();
+    RankedTensorType type = rankedTypeOf(weight);
+    SmallVector<int64_t> shape(type.getShape()), none(shape.size(), 0),
+        behind(shape.size(), 0);
+    shape[dim] += behind[dim] = count;
+    OpBuilder builder(producer->getContext());
+    builder.setInsertionPointAfter(producer);
+    auto pad = builder.create<PadOp>(
+        producer->getLoc(), type.clone(shape), weight, none, behind,
+        cast<TypedAttr>(builder.getZeroAttr(type.getElementType())));
+    setName(pad, names.unique((nn::getName(producer) + ".padded").str()));
+    return pad.getResult();
+  }
+
+  /// Gives a large product columns of zeros, which a slice leaves out, so that
+  /// the rows of its result are aligned.
+  void padColumns(MatMulOp product, NodeNames &names) {
+    RankedTensorType type = rankedTypeOf(product.getResult());
+    RankedTensorType weight = rankedTypeOf(product.getB());
+    Type factor = weight.getElementType();
+    int64_t columns = type.getShape().back();
+    int64_t depth = weight.getDimSize(product.getTransposeB() ? 1 : 0);
+    int64_t together =
+        std::max<int64_t>(alignment * 8 / factor.getIntOrFloatBitWidth(), 1);
+    if (weight.getRank() != 2 || !isWeight(product.getB()) ||
+        columns % together == 0 || isAligned(columns, type.getElementType()) ||
+        type.getNumElements() < leastPadded / std::max<int64_t>(depth, 1) ||
+        (product.getBias() && !isWeight(product.getBias())))
+      return;
+    int64_t count = together - columns % together;
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() += count;
+    product.getBMutable().assign(
+        padded(product.getB(), product.getTransposeB() ? 0 : 1, count, names));
+    if (Value bias = product.getBias())
+      product.getBiasMutable().assign(padded(bias, 0, count, names));
+    product.getResult().setType(type.clone(shape));
+    OpBuilder builder(product->getContext());
+    builder.setInsertionPointAfter(product);
+    auto slice =
+        builder.create<SliceOp>(product.getLoc(), type, product.getResult(),
+                                SmallVector<int64_t>(shape.size(), 0),
+                                SmallVector<int64_t>(shape.size(), 1));
+    setName(slice, names.unique((nn::getName(product) + ".columns").str()));
+    product.getResult().replaceAllUsesExcept(slice.getResult(), slice);
+    ++numPadded;
   }
 
   bool align(OpOperand &operand, NodeNames &names) {

@@ -1,6 +1,7 @@
 // RUN: soap-opt %s --nn-arrange-factors | FileCheck %s
 // RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-arrange-factors),nn-hoist-init)' | FileCheck %s --check-prefix=HOIST
 // RUN: soap-opt %s --nn-arrange-factors=alignment=2 | FileCheck %s --check-prefix=FREE
+// RUN: soap-opt %s --nn-arrange-factors=least-padded=128 | FileCheck %s --check-prefix=PADDED
 // RUN: not soap-opt %s --nn-arrange-factors=alignment=0 2>&1 | FileCheck %s --check-prefix=ERROR
 
 // Tests that a weight whose rows are no multiple of 16 bytes is transposed, once for
@@ -22,6 +23,12 @@
 // CHECK: nn.matmul %{{.*}} {nn.name = "given"} : (tensor<4x16xbf16>, tensor<16x7xbf16>)
 // CHECK: %[[K:.*]] = nn.transpose %{{.*}} {nn.name = "keys", permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x6x3x8xbf16>) -> tensor<2x3x6x8xbf16>
 // CHECK: nn.matmul %{{.*}}, %[[K]] {nn.name = "scores", transpose_b} {{.*}} -> tensor<2x3x6x6xf32>
+
+// Tests that a large product of a weight has columns of zeros instead.
+// PADDED: %[[W:.*]] = nn.pad %{{.*}} {nn.name = "w.padded", pads_hi = array<i64: 0, 1>, pads_lo = array<i64: 0, 0>, value = 0.000000e+00 : bf16} : (tensor<16x7xbf16>) -> tensor<16x8xbf16>
+// PADDED: %[[A:.*]] = nn.matmul %{{.*}}, %{{.*}} {nn.name = "a"} : (tensor<4x16xbf16>, tensor<16x8xbf16>) -> tensor<4x8xf32>
+// PADDED-NEXT: nn.slice %[[A]] {nn.name = "a.columns", starts = array<i64: 0, 0>, steps = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<4x7xf32>
+// PADDED: nn.matmul {{.*}} {nn.name = "given"} : (tensor<4x16xbf16>, tensor<16x7xbf16>)
 
 // FREE: nn.matmul {{.*}}nn.name = "a"} : (tensor<4x16xbf16>, tensor<16x7xbf16>)
 func.func @main() {

@@ -103,7 +103,11 @@ def ArrangeFactorsPass : Pass<"nn-arrange-factors", "::mlir::func::FuncOp"> {
     An nn.matmul reads either factor as it is or with its last two dimensions
     exchanged. Of both forms this chooses one, for inference:
 
-    - A weight whose rows are no multiple of `alignment` bytes, though its columns
+    - A product of a weight whose result has rows of no multiple of `alignment`
+      bytes gets columns of zeros up to one, which an nn.slice leaves out, if it
+      has at least `least-padded` multiplications: libraries write such rows
+      several times faster.
+    - Another weight whose rows are no multiple of `alignment` bytes, though its columns
       are, is transposed: tensor cores load 16 bytes at once. nn-hoist-init does
       it when a model is loaded.
     - An nn.transpose that only the product reads keeps the innermost dimension of
@@ -126,9 +130,12 @@ def ArrangeFactorsPass : Pass<"nn-arrange-factors", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"alignment", "alignment", "int64_t", "16",
-           "Bytes that rows of weights are to be multiples of">
+           "Bytes that rows of weights are to be multiples of">,
+    Option<"leastPadded", "least-padded", "int64_t", "1 << 30",
+           "Multiplications from which on results get columns of zeros">
   ];
   let statistics = [
+    Statistic<"numPadded", "padded", "Products with columns of zeros">,
     Statistic<"numAligned", "aligned", "Weights that were transposed">,
     Statistic<"numTransposed", "transposed",
               "Transpositions that copy rows now">
