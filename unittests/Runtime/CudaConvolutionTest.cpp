@@ -6,15 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "Backend/Backend.h"
+#include "EncodedFloats.h"
 #include "Error.h"
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <random>
 
 using namespace soap;
 using namespace soap::runtime;
+using soap::test::decoded;
+using soap::test::encoded;
 
 // These run over the stand-ins for the driver and cuDNN
 // (test/lib/Runtime/CUDA), or on a GPU.
@@ -29,27 +31,9 @@ struct Case {
   bool hasBias = false;
   bool tf32 = false;
   fb::ElementType factors = fb::ElementType::F32;
+  /// Of the factors' type, instead of f32.
+  bool hasNarrowBias = false, hasNarrowResult = false;
 };
-
-/// Whole numbers of few bits as floats of a type, which they are in all.
-std::vector<char> encoded(const std::vector<float> &values,
-                          fb::ElementType type) {
-  std::vector<char> bytes(values.size() * elementSize(type));
-  for (size_t i = 0; i != values.size(); ++i) {
-    if (type == fb::ElementType::F32) {
-      std::memcpy(&bytes[4 * i], &values[i], 4);
-    } else if (type == fb::ElementType::BF16) {
-      uint32_t bits;
-      std::memcpy(&bits, &values[i], 4);
-      auto high = static_cast<uint16_t>(bits >> 16);
-      std::memcpy(&bytes[2 * i], &high, 2);
-    } else {
-      auto half = static_cast<_Float16>(values[i]);
-      std::memcpy(&bytes[2 * i], &half, 2);
-    }
-  }
-  return bytes;
-}
 
 /// Calls visit(index in y, in x, in w) for every product, by definition.
 template <typename Visit>
@@ -108,10 +92,10 @@ protected:
   }
 
   /// What the backend computes of operands of these shapes; the first two are
-  /// of type `factors`, all others of f32.
+  /// of type `factors`, all others of f32, or as the case says.
   Floats run(fb::KernelT row, const std::vector<Shape> &shapes,
              const std::vector<Floats> &operands, const Shape &result,
-             fb::ElementType factors = fb::ElementType::F32);
+             const Case &c = {});
   void check(const Case &c, Of of);
 
   const Backend *backend_ = nullptr;
@@ -125,18 +109,22 @@ protected:
 CudaConvolution::Floats
 CudaConvolution::run(fb::KernelT row, const std::vector<Shape> &shapes,
                      const std::vector<Floats> &operands, const Shape &result,
-                     fb::ElementType factors) {
+                     const Case &c) {
+  constexpr auto f32 = fb::ElementType::F32;
+  auto resultType = c.hasNarrowResult ? c.factors : f32;
+  std::vector<fb::ElementType> types(shapes.size(), c.factors);
+  if (types.size() > 2 && !c.hasNarrowBias)
+    types[2] = f32;
   row.key = "convolution " + std::to_string(kernels_++);
   row.workspace_bytes = 1 << 20;
-  auto add = [](auto &list, const Shape &shape) {
+  auto add = [](auto &list, const Shape &shape, fb::ElementType type) {
     list.push_back(std::make_unique<fb::TensorTypeT>());
     list.back()->shape = shape;
+    list.back()->element = type;
   };
-  for (const Shape &shape : shapes)
-    add(row.operands, shape);
-  add(row.results, result);
-  for (size_t i = 0; i != 2; ++i)
-    row.operands[i]->element = factors;
+  for (size_t i = 0; i != shapes.size(); ++i)
+    add(row.operands, shapes[i], types[i]);
+  add(row.results, result, resultType);
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(fb::Kernel::Pack(builder, &row));
   auto kernel = device_->makeKernel(
@@ -149,21 +137,21 @@ CudaConvolution::run(fb::KernelT row, const std::vector<Shape> &shapes,
   Binding binding;
   std::vector<DeviceBlock> blocks;
   for (const Floats &operand : operands)
-    blocks.push_back(
-        upload(operand, blocks.size() < 2 ? factors : fb::ElementType::F32));
+    blocks.push_back(upload(operand, types[blocks.size()]));
   for (const DeviceBlock &block : blocks)
     binding.operands.push_back(block.data());
   Floats values(static_cast<size_t>(elementCount(result)), 77);
-  DeviceBlock own = upload(values);
+  DeviceBlock own = upload(values, resultType);
   binding.results = {own.data()};
   binding.scratchpad = scratchpad.data();
   auto bound = kernel->bind(binding);
   bound->enqueue(*stream_);
   bound->enqueue(*stream_); // A second run finds the first one's result.
-  StridedCopy all = StridedCopy::dense(values.size() * 4);
-  stream_->copyToHost(all, own.data(), reinterpret_cast<char *>(values.data()));
+  std::vector<char> bytes(values.size() * elementSize(resultType));
+  stream_->copyToHost(StridedCopy::dense(bytes.size()), own.data(),
+                      bytes.data());
   stream_->synchronize();
-  return values;
+  return decoded(bytes, resultType);
 }
 
 void CudaConvolution::check(const Case &c, Of of) {
@@ -196,7 +184,7 @@ void CudaConvolution::check(const Case &c, Of of) {
       shapes.push_back({c.w[0]});
       operands.push_back(bias);
     }
-    got = run(std::move(row), shapes, operands, c.y, c.factors);
+    got = run(std::move(row), shapes, operands, c.y, c);
   } else {
     auto op = window(fb::ConvBackwardT());
     op.of_filter = of == Of::Filter;
@@ -208,9 +196,8 @@ void CudaConvolution::check(const Case &c, Of of) {
       else
         expected[xAt] += w[wAt] * y[yAt];
     });
-    got = of == Of::Filter
-              ? run(std::move(row), {c.x, c.y}, {x, y}, c.w, c.factors)
-              : run(std::move(row), {c.y, c.w}, {y, w}, c.x, c.factors);
+    got = of == Of::Filter ? run(std::move(row), {c.x, c.y}, {x, y}, c.w, c)
+                           : run(std::move(row), {c.y, c.w}, {y, w}, c.x, c);
   }
   ASSERT_EQ(got.size(), expected.size());
   // Whole numbers; algorithms that transform tiles (Winograd, FFT) round, as do
@@ -283,6 +270,21 @@ TEST_F(CudaConvolution, FactorsOf16Bits) {
           c.hasBias = hasBias;
           check(c, of);
         }
+}
+
+// A bias of 16 bits is added to a result of either type, by the plan or before.
+TEST_F(CudaConvolution, BiasesAndResultsOf16Bits) {
+  Case c{{1, 4, 6, 6}, {6, 2, 3, 3}, {1, 6, 6, 6}, {1, 1}, {1, 1}, {1, 1}};
+  c.hasBias = c.hasNarrowBias = true;
+  for (auto type : {fb::ElementType::BF16, fb::ElementType::F16})
+    for (bool hasNarrowResult : {false, true}) {
+      c.factors = type;
+      c.hasNarrowResult = hasNarrowResult;
+      check(c, Of::Result);
+      setenv("SOAP_CUDNN_REFUSES", "bias", 1);
+      check(c, Of::Result);
+      unsetenv("SOAP_CUDNN_REFUSES");
+    }
 }
 
 TEST_F(CudaConvolution, WhatTheLibraryLacksIsRefused) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Backend/Backend.h"
+#include "EncodedFloats.h"
 #include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -13,6 +14,8 @@
 
 using namespace soap;
 using namespace soap::runtime;
+using soap::test::decoded;
+using soap::test::encoded;
 
 // These run over the stand-ins for the driver and cuBLASLt
 // (test/lib/Runtime/CUDA), or on a GPU.
@@ -24,6 +27,9 @@ struct Case {
   bool transposesA, transposesB;
   float alpha;
   bool tf32 = false;
+  fb::ElementType factors = fb::ElementType::F32;
+  fb::ElementType biasType = fb::ElementType::F32;
+  fb::ElementType result = fb::ElementType::F32;
 };
 
 /// The flat index in a tensor of `shape` of the element that index `at` of a
@@ -81,10 +87,10 @@ protected:
       value = static_cast<float>(static_cast<int>(random_() % 9) - 4);
     return result;
   }
-  DeviceBlock upload(const std::vector<float> &contents) {
-    DeviceBlock block(*device_, contents.size() * 4);
-    StridedCopy all = StridedCopy::dense(contents.size() * 4);
-    stream_->copyFromHost(all, reinterpret_cast<const char *>(contents.data()),
+  DeviceBlock upload(const std::vector<float> &contents, fb::ElementType type) {
+    std::vector<char> bytes = encoded(contents, type);
+    DeviceBlock block(*device_, bytes.size());
+    stream_->copyFromHost(StridedCopy::dense(bytes.size()), bytes.data(),
                           block.data());
     stream_->synchronize();
     return block;
@@ -107,18 +113,21 @@ void CudaMatMul::check(const Case &c) {
   op.bias = !c.bias.empty();
   op.tf32 = c.tf32;
   row.key = "product" + toString(c.a) + toString(c.b) + toString(c.bias) +
-            (c.tf32 ? " tf32" : "");
+            (c.tf32 ? " tf32 " : " ") + fb::EnumNameElementType(c.factors) +
+            fb::EnumNameElementType(c.biasType) +
+            fb::EnumNameElementType(c.result);
   row.op.Set(op);
   row.workspace_bytes = 4096;
-  auto add = [](auto &list, const Shape &shape) {
+  auto add = [](auto &list, const Shape &shape, fb::ElementType type) {
     list.push_back(std::make_unique<fb::TensorTypeT>());
     list.back()->shape = shape;
+    list.back()->element = type;
   };
-  add(row.operands, c.a);
-  add(row.operands, c.b);
+  add(row.operands, c.a, c.factors);
+  add(row.operands, c.b, c.factors);
   if (op.bias)
-    add(row.operands, c.bias);
-  add(row.results, c.y);
+    add(row.operands, c.bias, c.biasType);
+  add(row.results, c.y, c.result);
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(fb::Kernel::Pack(builder, &row));
   auto kernel = device_->makeKernel(
@@ -130,22 +139,25 @@ void CudaMatMul::check(const Case &c) {
   DeviceBlock scratchpad(*device_,
                          std::max<size_t>(kernel->scratchpadBytes(), 1));
   Binding binding;
-  DeviceBlock aBlock = upload(a), bBlock = upload(b), biasBlock;
+  DeviceBlock aBlock = upload(a, c.factors), bBlock = upload(b, c.factors);
+  DeviceBlock biasBlock;
   std::vector<float> result(static_cast<size_t>(elementCount(c.y)), 77);
-  DeviceBlock y = upload(result);
+  DeviceBlock y = upload(result, c.result);
   binding.operands = {aBlock.data(), bBlock.data()};
   if (op.bias) {
     bias = values(c.bias);
-    biasBlock = upload(bias);
+    biasBlock = upload(bias, c.biasType);
     binding.operands.push_back(biasBlock.data());
   }
   binding.results = {y.data()};
   binding.scratchpad = scratchpad.data();
   auto bound = kernel->bind(binding);
-  StridedCopy all = StridedCopy::dense(result.size() * 4);
+  std::vector<char> bytes(result.size() * elementSize(c.result));
   auto download = [&] {
-    stream_->copyToHost(all, y.data(), reinterpret_cast<char *>(result.data()));
+    stream_->copyToHost(StridedCopy::dense(bytes.size()), y.data(),
+                        bytes.data());
     stream_->synchronize();
+    result = decoded(bytes, c.result);
   };
   download();
   EXPECT_TRUE(std::all_of(result.begin(), result.end(), [](float value) {
@@ -190,6 +202,26 @@ TEST_F(CudaMatMul, StacksOfMatrices) {
 TEST_F(CudaMatMul, FactorsThatMayBeRounded) {
   check({{3, 4}, {4, 5}, {5}, {3, 5}, false, false, 0.5F, /*tf32=*/true});
   check({{2, 6, 3, 4}, {4, 5}, {}, {2, 6, 3, 5}, false, false, 1, true});
+}
+
+// A bias is of the result's type for the library: of 16 bits it is widened for
+// a result of f32.
+TEST_F(CudaMatMul, FactorsOf16Bits) {
+  constexpr auto f32 = fb::ElementType::F32;
+  for (auto type : {fb::ElementType::BF16, fb::ElementType::F16})
+    for (auto result : {f32, type})
+      for (auto bias : {type, result}) {
+        Case c{{3, 4}, {4, 5}, {5}, {3, 5}, false, false, 1};
+        c.factors = type;
+        c.biasType = bias;
+        c.result = result;
+        check(c);
+        c.a = {2, 6, 3, 4};
+        c.y = {2, 6, 3, 5};
+        check(c);
+        c.bias = {};
+        check(c);
+      }
 }
 
 TEST_F(CudaMatMul, WhatTheLibraryLacksIsNamed) {
