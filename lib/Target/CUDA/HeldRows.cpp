@@ -35,19 +35,31 @@ static constexpr int64_t warpThreads = 32;
 // Joining
 //===----------------------------------------------------------------------===//
 
+/// Whether threads of a warp exchange values of `type`: those of 32 and 64
+/// bits, and smaller integers in 32.
+static bool isShuffled(Type type) {
+  return type.isF32() || type.isF64() || type.isInteger(8) ||
+         type.isInteger(16) || type.isInteger(32) || type.isInteger(64);
+}
+
 /// Joins what so many neighbours of a warp have; each of them has the result.
 Value Distribution::joinWarp(Operation *combiner, Value partial,
                              int64_t threads) {
+  Type type = partial.getType(), i32 = builder_.getI32Type();
+  bool isSmall = type.getIntOrFloatBitWidth() < 32;
+  auto number = [&](int64_t value) -> Value {
+    return builder_.create<arith::ConstantOp>(
+        loc_, builder_.getI32IntegerAttr(static_cast<int32_t>(value)));
+  };
   for (int64_t half = threads / 2; half != 0; half /= 2) {
-    auto number = [&](int64_t value) -> Value {
-      return builder_.create<arith::ConstantOp>(
-          loc_, builder_.getI32IntegerAttr(static_cast<int32_t>(value)));
-    };
-    Value other =
-        builder_
-            .create<gpu::ShuffleOp>(loc_, partial, number(half),
-                                    number(warpThreads), gpu::ShuffleMode::XOR)
-            .getShuffleResult();
+    Value given = partial;
+    if (isSmall)
+      given = builder_.create<arith::ExtUIOp>(loc_, i32, given);
+    auto shuffle = builder_.create<gpu::ShuffleOp>(
+        loc_, given, number(half), number(warpThreads), gpu::ShuffleMode::XOR);
+    Value other = shuffle.getShuffleResult();
+    if (isSmall)
+      other = builder_.create<arith::TruncIOp>(loc_, type, other);
     partial = combine(combiner, partial, other);
   }
   return partial;
@@ -57,9 +69,8 @@ Value Distribution::joinWarp(Operation *combiner, Value partial,
 Value Distribution::joinHeld(Operation *combiner, Value partial,
                              const RowWorkers &workers) {
   Type type = partial.getType();
-  int64_t shuffled = type.isF32() || type.isInteger(32)
-                         ? std::min(workers.lanes, warpThreads)
-                         : 1;
+  int64_t shuffled =
+      isShuffled(type) ? std::min(workers.lanes, warpThreads) : 1;
   partial = joinWarp(combiner, partial, shuffled);
   int64_t others = workers.lanes / shuffled;
   if (others == 1)

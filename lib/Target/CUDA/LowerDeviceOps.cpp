@@ -28,16 +28,40 @@ static void readRegister(Operation *op) {
   op->erase();
 }
 
-/// All threads of the warp take part.
+/// All threads of the warp take part. Values of 64 bits go in halves.
 static void lowerShuffle(gpu::ShuffleOp op) {
   OpBuilder builder(op);
+  Location loc = op.getLoc();
   auto number = [&](int32_t value) -> Value {
-    return builder.create<LLVM::ConstantOp>(op.getLoc(),
+    return builder.create<LLVM::ConstantOp>(loc,
                                             builder.getI32IntegerAttr(value));
   };
-  Value result = builder.create<NVVM::ShflOp>(
-      op.getLoc(), op.getValue().getType(), number(-1), op.getValue(),
-      op.getOffset(), number(31), NVVM::ShflKind::bfly, UnitAttr());
+  auto exchanged = [&](Value value) -> Value {
+    return builder.create<NVVM::ShflOp>(loc, value.getType(), number(-1), value,
+                                        op.getOffset(), number(31),
+                                        NVVM::ShflKind::bfly, UnitAttr());
+  };
+  Type type = op.getValue().getType();
+  Value result;
+  if (type.getIntOrFloatBitWidth() == 32) {
+    result = exchanged(op.getValue());
+  } else {
+    Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+    Value half =
+        builder.create<LLVM::ConstantOp>(loc, builder.getI64IntegerAttr(32));
+    Value bits = op.getValue();
+    if (type != i64)
+      bits = builder.create<arith::BitcastOp>(loc, i64, bits);
+    Value low = exchanged(builder.create<arith::TruncIOp>(loc, i32, bits));
+    Value high = exchanged(builder.create<arith::TruncIOp>(
+        loc, i32, builder.create<arith::ShRUIOp>(loc, bits, half)));
+    result = builder.create<arith::OrIOp>(
+        loc, builder.create<arith::ExtUIOp>(loc, i64, low),
+        builder.create<arith::ShLIOp>(
+            loc, builder.create<arith::ExtUIOp>(loc, i64, high), half));
+    if (type != i64)
+      result = builder.create<arith::BitcastOp>(loc, type, result);
+  }
   op.getShuffleResult().replaceAllUsesWith(result);
   op.erase();
 }
