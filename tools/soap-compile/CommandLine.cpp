@@ -307,7 +307,9 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
          "What products multiply: f32, bf16, f16, or, with --target=cuda, tf32 "
          "(f32 rounded to 10 bits behind the point by tensor cores); they sum "
          "in f32, and all else stays f32; with bf16 and f16, products of "
-         "recurrent layers are of f32, or of tf32 where the target has it")
+         "recurrent layers are of f32, or of tf32 where the target has it, and "
+         "with --target=cuda values between other products have 16 bits in "
+         "inference")
       ->capture_default_str();
   app.add_flag(
       "!--no-integer-products", line.options.integerProducts,

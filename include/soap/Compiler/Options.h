@@ -109,7 +109,8 @@ struct CompilerOptions {
   ONNXImportOptions import; ///< Of a model *.onnx. `files` stays empty.
   int64_t unrollRNN = 0;    ///< Steps per part of a recurrent layer; 0: whole.
   /// What products multiply: f32, bf16, f16, or tf32 where the target has it
-  /// (nn-lower-precision).
+  /// (nn-lower-precision), and what is between them where the target rounds
+  /// (nn-narrow-activations).
   std::string precision = "f32";
   /// Multiply quantized tensors where a model multiplies what they stand for
   /// (nn-integer-products).
