@@ -193,8 +193,10 @@ llvm::Error Compilation::fuse() {
   return runPasses(
       [&](OpPassManager &passes) {
         // Its kernel does not read the values of hidden steps.
-        buildFusePipeline(passes, options_.attention && !options_.keepNaN &&
-                                      *isKnown && target_.hasAttention());
+        buildFusePipeline(passes,
+                          options_.attention && !options_.keepNaN && *isKnown &&
+                              target_.hasAttention(),
+                          target_.roundsProducts());
       },
       "fuse", Kind::Failed, /*evaluationToo=*/true);
 }

@@ -52,10 +52,13 @@ void soap::buildNormalizePipeline(OpPassManager &passes,
   passes.addPass(nn::createHoistInitPass());
 }
 
-void soap::buildFusePipeline(OpPassManager &passes, bool attention) {
+void soap::buildFusePipeline(OpPassManager &passes, bool attention,
+                             bool leaveRounding) {
   if (attention)
     passes.addNestedPass<func::FuncOp>(nn::createFoldAttentionPass());
-  passes.addNestedPass<func::FuncOp>(nn::createFusePass());
+  nn::FusePassOptions fuse;
+  fuse.leaveRounding = leaveRounding;
+  passes.addNestedPass<func::FuncOp>(nn::createFusePass(fuse));
 }
 
 void soap::buildPartitionPipeline(OpPassManager &passes, StringRef costFile) {

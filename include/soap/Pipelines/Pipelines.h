@@ -50,7 +50,9 @@ void buildNormalizePipeline(mlir::OpPassManager &passes,
 /// behind a training step; what differentiates operations does not know it.
 /// Before, attention becomes one operation (nn-fold-attention) if `attention`
 /// says so.
-void buildFusePipeline(mlir::OpPassManager &passes, bool attention = false);
+/// `leaveRounding`: casts that the library makes behind products stay apart.
+void buildFusePipeline(mlir::OpPassManager &passes, bool attention = false,
+                       bool leaveRounding = false);
 
 /// From a configured graph to tasks and communication in launch order:
 /// soap-verify-strategy, soap-partition, soap-schedule.

@@ -217,6 +217,7 @@ void linalg_lowering::expandNarrowCasts(Operation *root) {
     OpBuilder builder(op);
     Value from = op->getOperand(0);
     Type to = op->getResult(0).getType();
+    assert((from.getType().isF32() || to.isF32()) && "f64 is rounded to odd");
     Value result =
         isa<arith::TruncFOp>(op)
             ? encoded(builder, op->getLoc(), from, to, /*saturate=*/false)

@@ -8,8 +8,8 @@
 // Where all parts of a group go through a row alike, the thread that has an
 // element in one of them has it in the others. It holds its elements, and what
 // there is one of per row, in registers: memory is read and written in groups
-// of 16 bytes, and threads meet only to join partial results, by shuffles
-// within a warp.
+// of 16 bytes, and threads meet only to join partial results: by shuffles
+// within a warp, and in shared memory where a row has several.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,8 +75,8 @@ Value Distribution::joinHeld(Operation *combiner, Value partial,
   int64_t others = workers.lanes / shuffled;
   if (others == 1)
     return partial;
-  // One thread of those that have the same writes, and all read what is joined
-  // in the same order.
+  // Those that have the same write the same, and all read what is joined in the
+  // same order.
   Value shared = joints_.lookup(type), divisor = constant(shuffled);
   Value place =
       builder_.createOrFold<arith::DivUIOp>(loc_, workers_.thread, divisor);

@@ -269,6 +269,7 @@ void GroupFinder::chooseThreads() {
 bool GroupFinder::canHold() {
   if (group_.alongRows || group_.threadsPerRow == 1)
     return false;
+  DenseSet<Value> made;
   for (const Member &member : members_) {
     const RowPart &part = member.part;
     int64_t elements = part.elementsPerRow();
@@ -287,9 +288,17 @@ bool GroupFinder::canHold() {
       bool isLike = op.isDpsInit(&operand) && part.isReduction()
                         ? isRowScalar(part, *access)
                         : isDense(part, *access) || isRowScalar(part, *access);
-      if (!isLike)
+      // One thread writes what there is one of per row. All have read it by
+      // then only if none has to look into memory.
+      bool isRead =
+          !op.getMatchingBlockArgument(&operand).use_empty() &&
+          !(part.isReduction() && op.isDpsInit(&operand) && fillBefore(op));
+      if (!isLike || (isRead && isRowScalar(part, *access) &&
+                      !made.contains(access->buffer)))
         return false;
     }
+    for (Value output : op.getDpsInits())
+      made.insert(bufferOf(output));
   }
   return true;
 }
@@ -331,7 +340,8 @@ int64_t GroupFinder::alignedTogether() const {
 }
 
 /// As few threads on a row as can hold it, if there are enough of them for a
-/// GPU then. Threads that follow one another read at least 128 bytes.
+/// GPU then; eight, so that they read 128 bytes of f32 at a time, unless a row
+/// has fewer groups.
 bool GroupFinder::chooseHeld() {
   constexpr int64_t mostPerThread = 32, manyThreads = 1 << 17, fewest = 8;
   if (!canHold())

@@ -161,7 +161,8 @@ llvm::Error Case::import(StringRef path, const Form &form) {
           normal.rowAlignment = form.fuse ? 16 : 1;
           buildNormalizePipeline(passes, normal);
           if (form.fuse)
-            buildFusePipeline(passes, chosenTarget()->hasAttention());
+            buildFusePipeline(passes, chosenTarget()->hasAttention(),
+                              chosenTarget()->roundsProducts());
         }))
       return fail("normalize");
   return llvm::Error::success();

@@ -23,15 +23,18 @@ def DistributeKernelsPass
     stand around what writes.
 
     An operation without reductions is one loop over its elements, in groups of
-    16 bytes where its operands lie side by side. A reduction is done by a block
+    16 bytes where its operands lie side by side, or some of them do and the others
+    are read element by element. A reduction is done by a block
     per result, in shared memory, if its innermost loop is long and runs along
     memory; else by a thread per result.
 
     Operations that follow one another become one function if at least one of
     them reduces, and what any of them writes for a row, a result of the
     reductions, the others read for the same row alone. As many threads as a row
-    pays for do all of them, between barriers, and keep in shared memory what
-    they make for each other.
+    pays for do all of them. Where all go through a row alike, each thread holds
+    its elements in registers, and partial results are joined by shuffles; else
+    threads meet at barriers, and keep in shared memory what they make for each
+    other.
 
     A product of matrices of f32 that is large enough becomes a launch of
     cuBLASLt instead, with the fill with zeros before it.
@@ -80,7 +83,8 @@ def LowerDeviceOpsPass : Pass<"cuda-lower-device-ops", "::mlir::ModuleOp"> {
   let summary = "Make NVVM of the operations of the gpu dialect";
   let description = [{
     Numbers and counts of threads and blocks become reads of special registers,
-    barriers `nvvm.barrier0`.
+    barriers `nvvm.barrier0`, and shuffles, which all threads of a warp take part
+    in, `nvvm.shfl.sync`, one per 32 bits.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::NVVM::NVVMDialect"];

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NodeNames.h"
+#include "ParameterExpressions.h"
 #include "Shapes.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
@@ -18,13 +19,6 @@ namespace soap::nn {
 using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
-
-/// A parameter, or a cast of one: nn-hoist-init transposes it at load time.
-static bool isWeight(Value value) {
-  Operation *op = value.getDefiningOp();
-  return isa_and_nonnull<ParameterOp>(op) ||
-         (isa_and_nonnull<CastOp>(op) && isWeight(op->getOperand(0)));
-}
 
 /// The same permutation with its last two dimensions exchanged.
 static SmallVector<int64_t> exchanged(ArrayRef<int64_t> permutation) {
@@ -52,20 +46,23 @@ struct ArrangeFactorsPass
       if (!getGroupLeader(&op).empty() || !getUpdateLeader(&op).empty())
         return;
     NodeNames names(function);
+    // nn-hoist-init computes these at load time.
+    ParameterExpressions weights(function);
     for (auto product :
          llvm::make_early_inc_range(function.front().getOps<MatMulOp>())) {
-      padColumns(product, names);
-      if (arrange(product.getAMutable(), names))
+      padColumns(product, weights, names);
+      if (arrange(product.getAMutable(), weights, names))
         product.setTransposeA(!product.getTransposeA());
-      if (arrange(product.getBMutable(), names))
+      if (arrange(product.getBMutable(), weights, names))
         product.setTransposeB(!product.getTransposeB());
     }
   }
 
 private:
   /// True if the operand is now what exchanging its last two dimensions makes.
-  bool arrange(OpOperand &operand, NodeNames &names) {
-    return align(operand, names) || transposeAlongMemory(operand);
+  bool arrange(OpOperand &operand, const ParameterExpressions &weights,
+               NodeNames &names) {
+    return align(operand, weights, names) || transposeAlongMemory(operand);
   }
 
   bool isAligned(int64_t elements, Type element) const {
@@ -90,7 +87,8 @@ private:
 
   /// Gives a large product columns of zeros, which a slice leaves out, so that
   /// the rows of its result are aligned.
-  void padColumns(MatMulOp product, NodeNames &names) {
+  void padColumns(MatMulOp product, const ParameterExpressions &weights,
+                  NodeNames &names) {
     RankedTensorType type = rankedTypeOf(product.getResult());
     RankedTensorType weight = rankedTypeOf(product.getB());
     Type factor = weight.getElementType();
@@ -98,10 +96,10 @@ private:
     int64_t depth = weight.getDimSize(product.getTransposeB() ? 1 : 0);
     int64_t together =
         std::max<int64_t>(alignment * 8 / factor.getIntOrFloatBitWidth(), 1);
-    if (weight.getRank() != 2 || !isWeight(product.getB()) ||
+    if (weight.getRank() != 2 || !weights.contains(product.getB()) ||
         columns % together == 0 || isAligned(columns, type.getElementType()) ||
         type.getNumElements() < leastPadded / std::max<int64_t>(depth, 1) ||
-        (product.getBias() && !isWeight(product.getBias())))
+        (product.getBias() && !weights.contains(product.getBias())))
       return;
     int64_t count = together - columns % together;
     SmallVector<int64_t> shape(type.getShape());
@@ -122,10 +120,11 @@ private:
     ++numPadded;
   }
 
-  bool align(OpOperand &operand, NodeNames &names) {
+  bool align(OpOperand &operand, const ParameterExpressions &weights,
+             NodeNames &names) {
     Value weight = operand.get();
     RankedTensorType type = rankedTypeOf(weight);
-    if (type.getRank() != 2 || !isWeight(weight) ||
+    if (type.getRank() != 2 || !weights.contains(weight) ||
         isAligned(type.getDimSize(1), type.getElementType()) ||
         !isAligned(type.getDimSize(0), type.getElementType()))
       return false;

@@ -85,7 +85,7 @@ private:
            op->getNumResults() == 1 && isMemoryEffectFree(op) &&
            !op->hasAttr(partsAttrName) && getGroupLeader(op).empty() &&
            getUpdateLeader(op).empty() && !leaders_.contains(nn::getName(op)) &&
-           !roundsProduct(op);
+           !(leaveRounding && roundsProduct(op));
   }
 
   /// The operations that become one with `root`, the last of them, which comes

@@ -1,5 +1,5 @@
 // RUN: soap-opt %s --nn-narrow-activations --split-input-file | FileCheck %s
-// RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-narrow-activations,nn-fuse))' --split-input-file | FileCheck %s --check-prefix=FUSED
+// RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-narrow-activations,nn-fuse{leave-rounding}))' --split-input-file | FileCheck %s --check-prefix=FUSED
 
 // Tests that the result of a product is rounded right behind it, with a bias of the
 // same type, and that what is computed per element, or moves elements, stays narrow up

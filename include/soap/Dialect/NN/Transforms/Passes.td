@@ -523,8 +523,8 @@ def FusePass : Pass<"nn-fuse", "::mlir::func::FuncOp"> {
     Stay as they are: private functions (`@init` runs once); members and leaders
     of groups, which share a decision with gradients, and parts of updates;
     operations that take parts of sums (`nn.parts`); operations with several
-    results; a cast of a product's result to the type of its factors, which
-    libraries make. What is read elsewhere stays a value. So no operation is split along fewer loops than before, and a
+    results; with `leave-rounding`, a cast of a product's result to the type of
+    its factors, which the library of a target makes. What is read elsewhere stays a value. So no operation is split along fewer loops than before, and a
     partial sum is never what a follower is applied to: it is a value in front
     of the operation.
 
@@ -535,7 +535,9 @@ def FusePass : Pass<"nn-fuse", "::mlir::func::FuncOp"> {
     Option<"maxParts", "max-parts", "int64_t", "32",
            "Operations that one takes the place of, at most">,
     Option<"maxOperands", "max-operands", "int64_t", "12",
-           "Operands of one, at most">
+           "Operands of one, at most">,
+    Option<"leaveRounding", "leave-rounding", "bool", "false",
+           "Leave casts of a product's result to the type of its factors alone">
   ];
   let statistics = [
     Statistic<"numMade", "made", "Operations that were made of several">,

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Passes that choose the element type of the factors of products and
-// convolutions.
+// Passes that choose what products and convolutions multiply and make: element
+// types, how factors lie, and who adds a bias.
 //
 //===----------------------------------------------------------------------===//
 
