@@ -18,6 +18,7 @@
 
 #include "Patterns.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "llvm/ADT/APFloat.h"
 #include <cmath>
 
@@ -204,13 +205,13 @@ static Value encoded(OpBuilder &builder, Location loc, Value x, Type type,
   return builder.create<arith::BitcastOp>(loc, type, bits);
 }
 
-static bool isOf16Bits(Type type) { return type.isF16() || type.isBF16(); }
-
 void linalg_lowering::expandNarrowCasts(Operation *root) {
   SmallVector<Operation *> casts;
   root->walk([&](Operation *op) {
-    if ((isa<arith::TruncFOp>(op) && isOf16Bits(op->getResult(0).getType())) ||
-        (isa<arith::ExtFOp>(op) && isOf16Bits(op->getOperand(0).getType())))
+    if ((isa<arith::TruncFOp>(op) &&
+         nn::isFloatOf16Bits(op->getResult(0).getType())) ||
+        (isa<arith::ExtFOp>(op) &&
+         nn::isFloatOf16Bits(op->getOperand(0).getType())))
       casts.push_back(op);
   });
   for (Operation *op : casts) {
@@ -231,7 +232,7 @@ Value linalg_lowering::widened(OpBuilder &builder, Location loc, Value stored,
                                Type type) {
   if (!isa<FloatType>(type) || type.getIntOrFloatBitWidth() >= 32)
     return stored;
-  if (isOf16Bits(stored.getType()))
+  if (nn::isFloatOf16Bits(stored.getType()))
     return builder.create<arith::ExtFOp>(loc, builder.getF32Type(), stored);
   return decoded(builder, loc, stored, type);
 }
@@ -242,7 +243,7 @@ Value linalg_lowering::narrowed(OpBuilder &builder, Location loc, Value x,
     return x;
   if (x.getType().isF64())
     x = roundToOdd(builder, loc, x);
-  if (isOf16Bits(type))
+  if (nn::isFloatOf16Bits(type))
     return builder.create<arith::TruncFOp>(loc, type, x);
   return encoded(builder, loc, x, type, saturate);
 }

@@ -66,8 +66,7 @@ static bool takesNarrowFloats(Operation *op) {
 
 static bool isNarrowFloat(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor &&
-         (tensor.getElementType().isF16() || tensor.getElementType().isBF16());
+  return tensor && nn::isFloatOf16Bits(tensor.getElementType());
 }
 
 static Value castTo(OpBuilder &builder, Operation *op, Value value,

@@ -8,6 +8,7 @@
 #include "Patterns.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include <cmath>
 #include <limits>
 
@@ -26,8 +27,7 @@ static Value elementOfWindow(OpBuilder &builder, Location loc, PoolOp op,
   Value input = op.getInput();
   if (auto cast = input.template getDefiningOp<nn::CastOp>();
       cast && start.getType().isF32() &&
-      (getElementTypeOrSelf(cast.getX()).isF16() ||
-       getElementTypeOrSelf(cast.getX()).isBF16()))
+      nn::isFloatOf16Bits(getElementTypeOrSelf(cast.getX())))
     input = cast.getX();
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   auto number = [&](int64_t value) -> Value {

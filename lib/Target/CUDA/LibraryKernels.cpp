@@ -67,7 +67,7 @@ static bool hasLibraryTypes(Operation *op) {
     return false;
   auto isF32 = [](Value value) { return getElementTypeOrSelf(value).isF32(); };
   Type element = getElementTypeOrSelf(op->getOperand(0));
-  return (element.isF32() || element.isF16() || element.isBF16()) &&
+  return (element.isF32() || nn::isFloatOf16Bits(element)) &&
          getElementTypeOrSelf(op->getOperand(1)) == element &&
          isF32(op->getResult(0)) &&
          llvm::all_of(llvm::drop_begin(op->getOperands(), 2), [&](Value bias) {

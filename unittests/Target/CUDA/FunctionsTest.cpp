@@ -146,7 +146,7 @@ static const FunctionCase functions[] = {
     {"sin", std::sin, 0x1p30, 1e-13, 2e-16},
     {"cos", std::cos, 0x1p30, 1e-13, 2e-16},
     {"acos", std::acos, 1, 2e-15, 0},
-    {"erf", std::erf, 7, 1.2e-7, 1e-45, "f32"},
+    {"erf", std::erf, 7, 1e-7, 1e-45, "f32"},
 };
 INSTANTIATE_TEST_SUITE_P(All, DeviceFunctions, testing::ValuesIn(functions),
                          [](const testing::TestParamInfo<FunctionCase> &info) {

@@ -18,9 +18,8 @@ int64_t soap::nn::elementBytes(Type element) {
 }
 
 Type soap::nn::accumulatorType(Type element) {
-  return element.isF16() || element.isBF16()
-             ? Float32Type::get(element.getContext())
-             : element;
+  return isFloatOf16Bits(element) ? Float32Type::get(element.getContext())
+                                  : element;
 }
 
 bool soap::nn::isUnsigned(Type element) {

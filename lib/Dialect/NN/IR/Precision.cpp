@@ -22,6 +22,10 @@ bool nn::isRecurrentLayer(Operation *op) {
              RNNBackwardOp>(op);
 }
 
+bool nn::isFloatOf16Bits(Type element) {
+  return element.isF16() || element.isBF16();
+}
+
 bool nn::isByteTensor(Value value) {
   auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
   return type && type.getWidth() == 8;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Inference.h"
 #include "NodeNames.h"
 #include "ParameterExpressions.h"
 #include "Shapes.h"
@@ -40,11 +41,8 @@ struct ArrangeFactorsPass
           << alignment.getValue();
       return signalPassFailure();
     }
-    if (function.isExternal() || function.isPrivate())
+    if (!isInference(function))
       return;
-    for (Operation &op : function.front())
-      if (!getGroupLeader(&op).empty() || !getUpdateLeader(&op).empty())
-        return;
     NodeNames names(function);
     // nn-hoist-init computes these at load time.
     ParameterExpressions weights(function);
@@ -85,8 +83,8 @@ private:
     return pad.getResult();
   }
 
-  /// Gives a large product columns of zeros, which a slice leaves out, so that
-  /// the rows of its result are aligned.
+  /// Gives a large product columns of zeros, which a slice behind it and a cast
+  /// of it leaves out, so that the rows of its result are aligned.
   void padColumns(MatMulOp product, const ParameterExpressions &weights,
                   NodeNames &names) {
     RankedTensorType type = rankedTypeOf(product.getResult());
@@ -108,15 +106,22 @@ private:
         padded(product.getB(), product.getTransposeB() ? 0 : 1, count, names));
     if (Value bias = product.getBias())
       product.getBiasMutable().assign(padded(bias, 0, count, names));
+    // The library makes a cast behind its product.
+    Operation *last = product;
+    if (product.getResult().hasOneUse())
+      if (auto cast = dyn_cast<CastOp>(*product.getResult().user_begin()))
+        last = cast;
+    Value result = last->getResult(0);
+    RankedTensorType sliced = rankedTypeOf(result);
     product.getResult().setType(type.clone(shape));
+    result.setType(sliced.clone(shape));
     OpBuilder builder(product->getContext());
-    builder.setInsertionPointAfter(product);
-    auto slice =
-        builder.create<SliceOp>(product.getLoc(), type, product.getResult(),
-                                SmallVector<int64_t>(shape.size(), 0),
-                                SmallVector<int64_t>(shape.size(), 1));
+    builder.setInsertionPointAfter(last);
+    auto slice = builder.create<SliceOp>(product.getLoc(), sliced, result,
+                                         SmallVector<int64_t>(shape.size(), 0),
+                                         SmallVector<int64_t>(shape.size(), 1));
     setName(slice, names.unique((nn::getName(product) + ".columns").str()));
-    product.getResult().replaceAllUsesExcept(slice.getResult(), slice);
+    result.replaceAllUsesExcept(slice.getResult(), slice);
     ++numPadded;
   }
 

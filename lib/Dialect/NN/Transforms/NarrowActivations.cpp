@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Inference.h"
 #include "NodeNames.h"
 #include "ParameterExpressions.h"
 #include "Shapes.h"
@@ -24,14 +25,11 @@ using namespace soap::nn;
 
 static bool isF32(Value value) { return getElementTypeOrSelf(value).isF32(); }
 
-static bool isNarrow(Type element) {
-  return element.isF16() || element.isBF16();
-}
-
 /// The narrow value that `value` was widened from, or null.
 static Value sourceOf(Value value) {
   auto cast = value.getDefiningOp<CastOp>();
-  if (!cast || !isF32(value) || !isNarrow(getElementTypeOrSelf(cast.getX())))
+  if (!cast || !isF32(value) ||
+      !isFloatOf16Bits(getElementTypeOrSelf(cast.getX())))
     return {};
   return cast.getX();
 }
@@ -42,7 +40,7 @@ static Type narrowedType(Operation *op) {
   if (!cast || !isF32(cast.getX()))
     return {};
   Type element = getElementTypeOrSelf(cast.getResult());
-  return isNarrow(element) ? element : Type();
+  return isFloatOf16Bits(element) ? element : Type();
 }
 
 /// Operations that compute with the bits of 16-bit floats as well as those that
@@ -90,7 +88,7 @@ public:
         continue;
       Value result = op.getResult(0);
       Type factor = getElementTypeOrSelf(op.getOperand(0));
-      if (!isNarrow(factor) || !isF32(result) || isOnlyOutput(result))
+      if (!isFloatOf16Bits(factor) || !isF32(result) || isOnlyOutput(result))
         continue;
       for (OpOperand &bias : op.getOpOperands().drop_front(2))
         bias.set(narrowed(bias.get(), factor));
@@ -268,12 +266,8 @@ struct NarrowActivationsPass
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal() || function.isPrivate())
+    if (!isInference(function))
       return;
-    // What gradients read, and what shares a decision with them, stays.
-    for (Operation &op : function.front())
-      if (!getGroupLeader(&op).empty() || !getUpdateLeader(&op).empty())
-        return;
     Narrowing narrowing(function);
     numProducts += narrowing.narrowProducts();
     narrowing.handOn();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Inference.h"
 #include "ParameterExpressions.h"
 #include "Shapes.h"
 #include "soap/Dialect/NN/IR/NN.h"
@@ -38,11 +39,8 @@ struct SeparateBiasPass
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal() || function.isPrivate())
+    if (!isInference(function))
       return;
-    for (Operation &op : function.front())
-      if (!getGroupLeader(&op).empty() || !getUpdateLeader(&op).empty())
-        return;
     ParameterExpressions expressions(function);
     ExpressionBuilder build(function, expressions);
     for (auto conv :

@@ -28,7 +28,14 @@
 // PADDED: %[[W:.*]] = nn.pad %{{.*}} {nn.name = "w.padded", pads_hi = array<i64: 0, 1>, pads_lo = array<i64: 0, 0>, value = 0.000000e+00 : bf16} : (tensor<16x7xbf16>) -> tensor<16x8xbf16>
 // PADDED: %[[A:.*]] = nn.matmul %{{.*}}, %{{.*}} {nn.name = "a"} : (tensor<4x16xbf16>, tensor<16x8xbf16>) -> tensor<4x8xf32>
 // PADDED-NEXT: nn.slice %[[A]] {nn.name = "a.columns", starts = array<i64: 0, 0>, steps = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<4x7xf32>
+// PADDED: %[[B:.*]] = nn.matmul {{.*}} {nn.name = "b"} {{.*}} -> tensor<4x8xf32>
+// PADDED-NEXT: nn.slice %[[B]]
 // PADDED: nn.matmul {{.*}} {nn.name = "given"} : (tensor<4x16xbf16>, tensor<16x7xbf16>)
+
+// The slice goes behind a cast, which libraries make of their results.
+// PADDED: %[[R:.*]] = nn.matmul {{.*}} {nn.name = "rounded"} {{.*}} -> tensor<4x8xf32>
+// PADDED-NEXT: %[[C:.*]] = nn.cast %[[R]] {nn.name = "rounded.bf16"} : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+// PADDED-NEXT: nn.slice %[[C]] {nn.name = "rounded.columns", {{.*}} : (tensor<4x8xbf16>) -> tensor<4x7xbf16>
 
 // FREE: nn.matmul {{.*}}nn.name = "a"} : (tensor<4x16xbf16>, tensor<16x7xbf16>)
 func.func @main() {
@@ -45,6 +52,9 @@ func.func @main() {
   %u = nn.input {nn.name = "u"} : tensor<16x7xbf16>
   %3 = nn.matmul %x, %u {nn.name = "given"} : (tensor<4x16xbf16>, tensor<16x7xbf16>) -> tensor<4x7xf32>
   nn.output %3 {nn.name = "y3"} : tensor<4x7xf32>
+  %6 = nn.matmul %x, %w {nn.name = "rounded"} : (tensor<4x16xbf16>, tensor<16x7xbf16>) -> tensor<4x7xf32>
+  %7 = nn.cast %6 {nn.name = "rounded.bf16"} : (tensor<4x7xf32>) -> tensor<4x7xbf16>
+  nn.output %7 {nn.name = "y5"} : tensor<4x7xbf16>
   %q = nn.input {nn.name = "q"} : tensor<2x3x6x8xbf16>
   %k = nn.input {nn.name = "k"} : tensor<2x6x3x8xbf16>
   %4 = nn.transpose %k {nn.name = "keys", permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x6x3x8xbf16>) -> tensor<2x3x8x6xbf16>

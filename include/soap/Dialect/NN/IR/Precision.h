@@ -21,6 +21,9 @@ bool isProduct(mlir::Operation *op);
 /// True for recurrent layers and their gradients, whose products are inside.
 bool isRecurrentLayer(mlir::Operation *op);
 
+/// True for f16 and bf16.
+bool isFloatOf16Bits(mlir::Type element);
+
 /// True for a tensor of integers of 8 bits, with a sign or without one.
 bool isByteTensor(mlir::Value value);
 
