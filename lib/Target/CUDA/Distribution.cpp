@@ -194,18 +194,25 @@ static WorkSize workOf(ArrayRef<OpFoldResult> sizes, int64_t itemsPerThread) {
   return work;
 }
 
+/// Whether the body does not read an output, which need not be loaded then.
+bool cuda::isUnread(OpOperand &operand) {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  return op.isDpsInit(&operand) &&
+         op.getMatchingBlockArgument(&operand).use_empty();
+}
+
+/// What the body gets for it.
+Value Distribution::unreadElement(OpOperand &operand) {
+  return builder_.create<arith::ConstantOp>(
+      loc_, builder_.getZeroAttr(getElementTypeOrSelf(operand.get())));
+}
+
 void Distribution::emitElement(const Iteration &iteration, ValueRange ivs) {
   linalg::LinalgOp op = iteration.op;
   Values elements = inputs(op, ivs);
-  for (OpOperand &output : op.getDpsInitsMutable()) {
-    // What the body does not read need not be loaded.
-    BlockArgument argument = op.getMatchingBlockArgument(&output);
-    elements.push_back(
-        argument.use_empty()
-            ? Value(builder_.create<arith::ConstantOp>(
-                  loc_, builder_.getZeroAttr(argument.getType())))
-            : load(output, ivs));
-  }
+  for (OpOperand &output : op.getDpsInitsMutable())
+    elements.push_back(isUnread(output) ? unreadElement(output)
+                                        : load(output, ivs));
   Values results = body(op, ivs, elements);
   for (auto [output, result] :
        llvm::zip_equal(op.getDpsInitsMutable(), results))
@@ -294,67 +301,81 @@ Value Distribution::addressOf(const Iteration &iteration, OpOperand &operand,
     else
       offset = ivs[dim];
   }
-  Value pointer = pointers_.lookup(operand.get());
-  Type element = cast<MemRefType>(operand.get().getType()).getElementType();
+  return elementAddress(operand.get(), offset);
+}
+
+/// The address of the element of `buffer`, dense, at number `offset`.
+Value Distribution::elementAddress(Value buffer, Value offset) {
+  Value pointer = pointers_.lookup(buffer);
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
   Value wide = builder_.createOrFold<arith::IndexCastOp>(
       loc_, builder_.getI64Type(), offset);
   return builder_.create<LLVM::GEPOp>(loc_, pointer.getType(), element, pointer,
                                       ArrayRef<LLVM::GEPArg>{wide});
 }
 
+/// `count` elements of `type` from `address` on, which is a multiple of their
+/// bytes.
+Distribution::Values Distribution::loadVector(Type type, int64_t count,
+                                              Value address) {
+  Value whole = builder_.create<LLVM::LoadOp>(
+      loc_, VectorType::get(count, type), address,
+      static_cast<unsigned>(count * type.getIntOrFloatBitWidth() / 8));
+  Values elements;
+  for (int64_t i = 0; i != count; ++i)
+    elements.push_back(builder_.create<LLVM::ExtractElementOp>(
+        loc_, whole,
+        builder_.create<LLVM::ConstantOp>(loc_,
+                                          builder_.getI64IntegerAttr(i))));
+  return elements;
+}
+
+void Distribution::storeVector(ArrayRef<Value> elements, Value address) {
+  Type type = elements[0].getType();
+  auto count = static_cast<int64_t>(elements.size());
+  Value whole =
+      builder_.create<LLVM::UndefOp>(loc_, VectorType::get(count, type));
+  for (int64_t i = 0; i != count; ++i)
+    whole = builder_.create<LLVM::InsertElementOp>(
+        loc_, whole, elements[i],
+        builder_.create<LLVM::ConstantOp>(loc_, builder_.getI64IntegerAttr(i)));
+  builder_.create<LLVM::StoreOp>(
+      loc_, whole, address,
+      static_cast<unsigned>(count * type.getIntOrFloatBitWidth() / 8));
+}
+
 /// One group: all loads, then what is computed, then all stores, so that a
-/// result may be the buffer of an operand.
-void Distribution::emitGroup(const Iteration &iteration, ValueRange ivs,
-                             int64_t lanes) {
-  linalg::LinalgOp op = iteration.op;
-  unsigned inner = op.getNumLoops() - 1;
-  auto isVector = [&](OpOperand &operand) {
-    return isa<MemRefType>(operand.get().getType()) &&
-           op.getMatchingIndexingMap(&operand).isFunctionOfDim(inner);
-  };
-  auto vectorOf = [&](OpOperand &operand) {
-    return VectorType::get(
-        lanes, cast<MemRefType>(operand.get().getType()).getElementType());
-  };
-  auto alignmentOf = [&](VectorType type) -> unsigned {
-    return lanes * type.getElementTypeBitWidth() / 8;
-  };
-  Values whole;
+/// result may be the buffer of an operand. `addressOf`: where the group begins
+/// in an operand in which it lies side by side, as in all results; null for
+/// others, which are read at every element. `indicesOf`: of element i.
+void Distribution::emitGroup(linalg::LinalgOp op, int64_t lanes,
+                             llvm::function_ref<Value(OpOperand &)> addressOf,
+                             llvm::function_ref<Values(int64_t)> indicesOf) {
+  SmallVector<Values> ivs, operands;
+  for (int64_t lane = 0; lane != lanes; ++lane)
+    ivs.push_back(indicesOf(lane));
   for (OpOperand &operand : op->getOpOperands()) {
-    if (!op.isDpsInput(&operand) &&
-        op.getMatchingBlockArgument(&operand).use_empty())
-      whole.push_back(builder_.create<LLVM::UndefOp>(loc_, vectorOf(operand)));
-    else if (isVector(operand))
-      whole.push_back(builder_.create<LLVM::LoadOp>(
-          loc_, vectorOf(operand), addressOf(iteration, operand, ivs),
-          alignmentOf(vectorOf(operand))));
-    else
-      whole.push_back(load(operand, ivs));
+    Values &elements = operands.emplace_back();
+    if (isUnread(operand)) {
+      elements.assign(lanes, unreadElement(operand));
+    } else if (Value address = addressOf(operand)) {
+      auto type = cast<MemRefType>(operand.get().getType());
+      elements = loadVector(type.getElementType(), lanes, address);
+    } else {
+      for (const Values &at : ivs)
+        elements.push_back(load(operand, at));
+    }
   }
-  Values results;
-  for (OpOperand &output : op.getDpsInitsMutable())
-    results.push_back(builder_.create<LLVM::UndefOp>(loc_, vectorOf(output)));
-  for (int64_t lane = 0; lane != lanes; ++lane) {
-    Value position = builder_.create<LLVM::ConstantOp>(
-        loc_, builder_.getI64IntegerAttr(lane));
-    Values at(ivs), elements;
-    at[inner] =
-        builder_.createOrFold<arith::AddIOp>(loc_, ivs[inner], constant(lane));
-    for (auto [operand, value] : llvm::zip_equal(op->getOpOperands(), whole))
-      elements.push_back(
-          isVector(operand)
-              ? builder_.create<LLVM::ExtractElementOp>(loc_, value, position)
-              : value);
-    for (auto [result, element] :
-         llvm::zip_equal(results, body(op, at, elements)))
-      result = builder_.create<LLVM::InsertElementOp>(loc_, result, element,
-                                                      position);
+  SmallVector<Values> results(op.getNumDpsInits());
+  for (auto [lane, at] : llvm::enumerate(ivs)) {
+    Values elements;
+    for (const Values &operand : operands)
+      elements.push_back(operand[lane]);
+    for (auto [list, result] : llvm::zip_equal(results, body(op, at, elements)))
+      list.push_back(result);
   }
-  for (auto [output, result] :
-       llvm::zip_equal(op.getDpsInitsMutable(), results))
-    builder_.create<LLVM::StoreOp>(loc_, result,
-                                   addressOf(iteration, output, ivs),
-                                   alignmentOf(vectorOf(output)));
+  for (auto [output, list] : llvm::zip_equal(op.getDpsInitsMutable(), results))
+    storeVector(list, addressOf(output));
 }
 
 /// Elements that a thread takes at once where only some operands lie as the
@@ -364,19 +385,24 @@ int64_t Distribution::flatLanesOf(const Iteration &iteration) {
   linalg::LinalgOp op = iteration.op;
   unsigned widest = 0;
   for (OpOperand &operand : op->getOpOperands()) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    if (!type)
-      continue;
-    bool isFlat = op.getMatchingIndexingMap(&operand).isIdentity() &&
-                  pointers_.contains(operand.get()) &&
-                  isVectorElement(type.getElementType());
-    if (isFlat)
-      widest = std::max(widest, type.getElementTypeBitWidth());
+    if (isFlat(operand))
+      widest = std::max(
+          widest,
+          cast<MemRefType>(operand.get().getType()).getElementTypeBitWidth());
     else if (op.isDpsInit(&operand))
       return 1;
   }
   constexpr int64_t vectorBits = 128, mostLanes = 8;
   return widest == 0 ? 1 : std::min(vectorBits / widest, mostLanes);
+}
+
+/// Whether the elements of an operand lie as those of the iteration.
+bool Distribution::isFlat(OpOperand &operand) {
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  return type && op.getMatchingIndexingMap(&operand).isIdentity() &&
+         pointers_.contains(operand.get()) &&
+         isVectorElement(type.getElementType());
 }
 
 /// The next element's variables: a carry goes from the innermost loop outwards.
@@ -395,75 +421,25 @@ void Distribution::advance(const Iteration &iteration, Values &ivs) {
   }
 }
 
-/// One group of elements from number `base` on, as emitGroup().
-void Distribution::emitFlatGroup(const Iteration &iteration, Value base,
-                                 int64_t lanes) {
-  linalg::LinalgOp op = iteration.op;
-  auto isFlat = [&](OpOperand &operand) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    return type && op.getMatchingIndexingMap(&operand).isIdentity() &&
-           pointers_.contains(operand.get()) &&
-           isVectorElement(type.getElementType());
-  };
-  auto vectorOf = [&](OpOperand &operand) {
-    return VectorType::get(
-        lanes, cast<MemRefType>(operand.get().getType()).getElementType());
-  };
-  auto alignmentOf = [&](VectorType type) -> unsigned {
-    return lanes * type.getElementTypeBitWidth() / 8;
-  };
-  auto placeOf = [&](OpOperand &operand) -> Value {
-    Value pointer = pointers_.lookup(operand.get());
-    Value wide = builder_.createOrFold<arith::IndexCastOp>(
-        loc_, builder_.getI64Type(), base);
-    return builder_.create<LLVM::GEPOp>(loc_, pointer.getType(),
-                                        vectorOf(operand).getElementType(),
-                                        pointer, ArrayRef<LLVM::GEPArg>{wide});
-  };
-  Values whole;
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (!isFlat(operand))
-      whole.push_back({});
-    else if (!op.isDpsInput(&operand) &&
-             op.getMatchingBlockArgument(&operand).use_empty())
-      whole.push_back(builder_.create<LLVM::UndefOp>(loc_, vectorOf(operand)));
-    else
-      whole.push_back(builder_.create<LLVM::LoadOp>(
-          loc_, vectorOf(operand), placeOf(operand),
-          alignmentOf(vectorOf(operand))));
-  }
-  Values results;
-  for (OpOperand &output : op.getDpsInitsMutable())
-    results.push_back(builder_.create<LLVM::UndefOp>(loc_, vectorOf(output)));
-  Values ivs = delinearize(base, iteration.sizes);
-  for (int64_t lane = 0; lane != lanes; ++lane) {
-    Value position = builder_.create<LLVM::ConstantOp>(
-        loc_, builder_.getI64IntegerAttr(lane));
-    if (lane != 0)
-      advance(iteration, ivs);
-    Values elements;
-    for (auto [operand, value] : llvm::zip_equal(op->getOpOperands(), whole))
-      elements.push_back(
-          value ? builder_.create<LLVM::ExtractElementOp>(loc_, value, position)
-                : load(operand, ivs));
-    for (auto [result, element] :
-         llvm::zip_equal(results, body(op, ivs, elements)))
-      result = builder_.create<LLVM::InsertElementOp>(loc_, result, element,
-                                                      position);
-  }
-  for (auto [output, result] :
-       llvm::zip_equal(op.getDpsInitsMutable(), results))
-    builder_.create<LLVM::StoreOp>(loc_, result, placeOf(output),
-                                   alignmentOf(vectorOf(output)));
-}
-
 /// All groups, and the few elements behind them.
 void Distribution::emitFlat(const Iteration &iteration, int64_t lanes,
                             Value total) {
   Value width = constant(lanes);
   Value count = builder_.createOrFold<arith::DivUIOp>(loc_, total, width);
   loop(workers_.index, count, workers_.count, [&](Value index) {
-    emitFlatGroup(iteration, multiply(index, width), lanes);
+    Value base = multiply(index, width);
+    Values ivs = delinearize(base, iteration.sizes);
+    emitGroup(
+        iteration.op, lanes,
+        [&](OpOperand &operand) {
+          return isFlat(operand) ? elementAddress(operand.get(), base)
+                                 : Value();
+        },
+        [&](int64_t lane) {
+          if (lane != 0)
+            advance(iteration, ivs);
+          return ivs;
+        });
   });
   emitElements(iteration,
                builder_.createOrFold<arith::AddIOp>(
@@ -487,7 +463,21 @@ void Distribution::emitVectors(const Iteration &iteration, int64_t lanes,
   loop(workers_.index, count, workers_.count, [&](Value index) {
     Values ivs = delinearize(index, sizes);
     ivs[inner] = multiply(ivs[inner], width);
-    emitGroup(iteration, ivs, lanes);
+    linalg::LinalgOp op = iteration.op;
+    emitGroup(
+        op, lanes,
+        [&](OpOperand &operand) {
+          bool isVector =
+              isa<MemRefType>(operand.get().getType()) &&
+              op.getMatchingIndexingMap(&operand).isFunctionOfDim(inner);
+          return isVector ? addressOf(iteration, operand, ivs) : Value();
+        },
+        [&](int64_t lane) {
+          Values at(ivs);
+          at[inner] = builder_.createOrFold<arith::AddIOp>(loc_, ivs[inner],
+                                                           constant(lane));
+          return at;
+        });
   });
   if (inner == 0)
     emitElements(iteration,

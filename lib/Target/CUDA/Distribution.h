@@ -35,6 +35,10 @@ mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned index);
 /// True if vectors may have elements of `type`, and shared memory.
 bool isVectorElement(mlir::Type type);
 
+/// Whether `operand` is an output of a linalg operation whose body does not
+/// read it.
+bool isUnread(mlir::OpOperand &operand);
+
 struct RowGroup;
 struct RowPart;
 
@@ -102,12 +106,16 @@ private:
                    mlir::Value total);
   void emitDynamic(const Iteration &iteration, int64_t lanes, int64_t flat,
                    mlir::Value total);
-  void emitGroup(const Iteration &iteration, mlir::ValueRange ivs,
-                 int64_t lanes);
+  void emitGroup(mlir::linalg::LinalgOp op, int64_t lanes,
+                 llvm::function_ref<mlir::Value(mlir::OpOperand &)> addressOf,
+                 llvm::function_ref<Values(int64_t)> indicesOf);
+  mlir::Value unreadElement(mlir::OpOperand &operand);
+  mlir::Value elementAddress(mlir::Value buffer, mlir::Value offset);
+  Values loadVector(mlir::Type type, int64_t count, mlir::Value address);
+  void storeVector(llvm::ArrayRef<mlir::Value> elements, mlir::Value address);
+  bool isFlat(mlir::OpOperand &operand);
   int64_t flatLanesOf(const Iteration &iteration);
   void emitFlat(const Iteration &iteration, int64_t lanes, mlir::Value total);
-  void emitFlatGroup(const Iteration &iteration, mlir::Value base,
-                     int64_t lanes);
   void advance(const Iteration &iteration, Values &ivs);
   mlir::Value addressOf(const Iteration &iteration, mlir::OpOperand &operand,
                         mlir::ValueRange ivs);
@@ -144,6 +152,9 @@ private:
   void reduceRow(const RowPart &part, const RowStep &step,
                  const RowWorkers &workers);
   RowWorkers makeRowWorkers(const RowGroup &group);
+  void makeJoints(const RowWorkers &workers, llvm::ArrayRef<RowStep> steps);
+  WorkSize forEachRow(const RowGroup &group, RowWorkers &workers,
+                      llvm::function_ref<void(mlir::Value first)> make);
 
   /// What the threads of a row hold of it: of a buffer with an element per row
   /// its value, else those of this thread's elements.
@@ -151,6 +162,8 @@ private:
     const RowGroup &group;
     const RowWorkers &workers;
     mlir::Value safeRow; ///< As `row`, or another one that exists.
+    /// Whether this thread writes what there is one of per row.
+    mlir::Value writesScalars;
     llvm::DenseMap<mlir::Value, Values> values{}; ///< By buffer.
     /// The first elements of buffers that all parts see alike.
     llvm::DenseMap<mlir::Value, Values> read{};
@@ -165,17 +178,19 @@ private:
   };
   WorkSize emitHeldRows(const RowGroup &group, llvm::ArrayRef<RowStep> steps);
   HeldElements heldElements(const HeldRow &row, int64_t number);
-  Values loadHeld(HeldRow &row, const RowPart &part, mlir::OpOperand &operand,
-                  mlir::OpOperand &copy, const HeldElements &elements,
+  Values loadHeld(HeldRow &row, const RowPart &part, const RowStep &step,
+                  unsigned number, const HeldElements &elements,
                   mlir::ValueRange ivs);
+  Values elementIndices(const RowPart &part, const HeldElements &elements,
+                        mlir::ValueRange ivs, int64_t i);
   Values loadGroup(const HeldRow &row, const RowPart &part,
                    mlir::OpOperand &copy, const HeldElements &elements,
                    mlir::ValueRange ivs, bool isRow);
   void emitHeldElements(HeldRow &row, const RowPart &part, const RowStep &step);
   void emitHeldScalar(HeldRow &row, const RowPart &part, const RowStep &step);
   void reduceHeld(HeldRow &row, const RowPart &part, const RowStep &step);
-  void storeHeld(HeldRow &row, const RowPart &part, mlir::OpOperand &operand,
-                 mlir::OpOperand &copy, llvm::ArrayRef<mlir::Value> values,
+  void storeHeld(HeldRow &row, const RowPart &part, const RowStep &step,
+                 unsigned output, llvm::ArrayRef<mlir::Value> values,
                  mlir::ValueRange ivs, mlir::Value isWritten);
   mlir::Value heldAddress(mlir::OpOperand &copy, mlir::ValueRange ivs);
 

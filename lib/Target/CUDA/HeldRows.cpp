@@ -38,8 +38,9 @@ static constexpr int64_t warpThreads = 32;
 /// Whether threads of a warp exchange values of `type`: those of 32 and 64
 /// bits, and smaller integers in 32.
 static bool isShuffled(Type type) {
-  return type.isF32() || type.isF64() || type.isInteger(8) ||
-         type.isInteger(16) || type.isInteger(32) || type.isInteger(64);
+  return type.isF32() || type.isF64() || type.isInteger(1) ||
+         type.isInteger(8) || type.isInteger(16) || type.isInteger(32) ||
+         type.isInteger(64);
 }
 
 /// Joins what so many neighbours of a warp have; each of them has the result.
@@ -106,12 +107,7 @@ Value Distribution::heldAddress(OpOperand &copy, ValueRange ivs) {
     if (stride != 0)
       offset = builder_.createOrFold<arith::AddIOp>(
           loc_, multiply(iv, constant(stride)), offset);
-  Value pointer = pointers_.lookup(access.buffer);
-  Type element = cast<MemRefType>(access.buffer.getType()).getElementType();
-  Value wide = builder_.createOrFold<arith::IndexCastOp>(
-      loc_, builder_.getI64Type(), offset);
-  return builder_.create<LLVM::GEPOp>(loc_, pointer.getType(), element, pointer,
-                                      ArrayRef<LLVM::GEPArg>{wide});
+  return elementAddress(access.buffer, offset);
 }
 
 Distribution::HeldElements Distribution::heldElements(const HeldRow &row,
@@ -130,37 +126,50 @@ Distribution::HeldElements Distribution::heldElements(const HeldRow &row,
   return elements;
 }
 
-/// What a part reads of `operand` (its copy in the entry is `copy`) at a group
-/// of elements, of which `ivs` is the first.
+/// What a part reads of its operand `number` at a group of elements, of which
+/// `ivs` is the first.
 Distribution::Values Distribution::loadHeld(HeldRow &row, const RowPart &part,
-                                            OpOperand &operand, OpOperand &copy,
+                                            const RowStep &step,
+                                            unsigned number,
                                             const HeldElements &elements,
                                             ValueRange ivs) {
+  OpOperand &operand = part.op->getOpOperand(number);
+  OpOperand &copy = step.op->getOpOperand(number);
   int64_t together = row.group.heldTogether;
-  auto type = dyn_cast<MemRefType>(operand.get().getType());
-  if (!type)
+  if (!isa<MemRefType>(operand.get().getType()))
     return Values(together, copy.get());
+  if (isUnread(operand))
+    return Values(together, unreadElement(operand));
   Value buffer = bufferOf(operand.get());
   std::optional<BufferAccess> access = accessOf(operand);
   bool isScalar = access && isRowScalar(part, *access);
-  if (auto held = row.values.find(buffer); held != row.values.end()) {
-    if (isScalar)
-      return Values(together, held->second[0]);
-    return Values(llvm::ArrayRef(held->second)
-                      .slice(elements.number * together, together));
-  }
+  auto groupOf = [&](const Values &all) {
+    return Values(
+        llvm::ArrayRef(all).slice(elements.number * together, together));
+  };
+  if (auto held = row.values.find(buffer); held != row.values.end())
+    return isScalar ? Values(together, held->second[0]) : groupOf(held->second);
   if (isScalar)
     return Values(together, load(copy, ivs));
   bool isRow = access && isDense(part, *access);
+  if (!isRow || !row.group.alike.contains(buffer))
+    return loadGroup(row, part, copy, elements, ivs, isRow);
   Values &read = row.read[buffer];
-  bool isKept = isRow && row.group.alike.contains(buffer);
-  if (isKept && static_cast<int64_t>(read.size()) > elements.number * together)
-    return Values(
-        llvm::ArrayRef(read).slice(elements.number * together, together));
-  Values values = loadGroup(row, part, copy, elements, ivs, isRow);
-  if (isKept)
-    llvm::append_range(read, values);
-  return values;
+  if (static_cast<int64_t>(read.size()) == elements.number * together)
+    llvm::append_range(read, loadGroup(row, part, copy, elements, ivs, isRow));
+  return groupOf(read);
+}
+
+/// The variables of a part's loops at element i of a group.
+Distribution::Values Distribution::elementIndices(const RowPart &part,
+                                                  const HeldElements &elements,
+                                                  ValueRange ivs, int64_t i) {
+  Values at(ivs);
+  setElement(
+      part,
+      builder_.createOrFold<arith::AddIOp>(loc_, elements.first, constant(i)),
+      at);
+  return at;
 }
 
 /// What is in memory at a group of elements. `isRow`: side by side.
@@ -170,60 +179,33 @@ Distribution::Values Distribution::loadGroup(const HeldRow &row,
                                              const HeldElements &elements,
                                              ValueRange ivs, bool isRow) {
   int64_t together = row.group.heldTogether;
-  Type element = cast<MemRefType>(copy.get().getType()).getElementType();
+  if (isRow && together > 1 && pointers_.contains(bufferOf(copy.get())))
+    return loadVector(cast<MemRefType>(copy.get().getType()).getElementType(),
+                      together, heldAddress(copy, ivs));
   Values values;
-  if (isRow && together > 1 && pointers_.contains(bufferOf(copy.get()))) {
-    auto vector = VectorType::get(together, element);
-    Value whole = builder_.create<LLVM::LoadOp>(
-        loc_, vector, heldAddress(copy, ivs),
-        static_cast<unsigned>(together * element.getIntOrFloatBitWidth() / 8));
-    for (int64_t i = 0; i != together; ++i)
-      values.push_back(builder_.create<LLVM::ExtractElementOp>(
-          loc_, whole,
-          builder_.create<LLVM::ConstantOp>(loc_,
-                                            builder_.getI64IntegerAttr(i))));
-    return values;
-  }
-  for (int64_t i = 0; i != together; ++i) {
-    Values at(ivs);
-    setElement(
-        part,
-        builder_.createOrFold<arith::AddIOp>(loc_, elements.first, constant(i)),
-        at);
-    values.push_back(load(copy, at));
-  }
+  for (int64_t i = 0; i != together; ++i)
+    values.push_back(load(copy, elementIndices(part, elements, ivs, i)));
   return values;
 }
 
-/// Writes values of a row, one or a group, to memory where `isWritten`.
+/// Writes what a part makes of its output `output`, one value of the row or a
+/// group, to memory where `isWritten`, if no later part writes it.
 void Distribution::storeHeld(HeldRow &row, const RowPart &part,
-                             OpOperand &operand, OpOperand &copy,
+                             const RowStep &step, unsigned output,
                              ArrayRef<Value> values, ValueRange ivs,
                              Value isWritten) {
-  Value buffer = bufferOf(operand.get());
+  Value buffer = bufferOf(part.op.getDpsInits()[output]);
   if (row.storedBy.lookup(buffer) != part.op)
     return;
+  linalg::LinalgOp op = step.op;
+  OpOperand &copy = *op.getDpsInitOperand(output);
   OpBuilder::InsertionGuard guard(builder_);
   if (isWritten) {
     auto branch = builder_.create<scf::IfOp>(loc_, isWritten, false);
     builder_.setInsertionPointToStart(branch.thenBlock());
   }
-  if (values.size() > 1) {
-    Type element = values[0].getType();
-    auto count = static_cast<int64_t>(values.size());
-    Value whole =
-        builder_.create<LLVM::UndefOp>(loc_, VectorType::get(count, element));
-    for (auto [i, value] : llvm::enumerate(values))
-      whole = builder_.create<LLVM::InsertElementOp>(
-          loc_, whole, value,
-          builder_.create<LLVM::ConstantOp>(
-              loc_, builder_.getI64IntegerAttr(static_cast<int64_t>(i))));
-    builder_.create<LLVM::StoreOp>(
-        loc_, whole, heldAddress(copy, ivs),
-        static_cast<unsigned>(count * element.getIntOrFloatBitWidth() / 8));
-    return;
-  }
-  auto op = cast<linalg::LinalgOp>(copy.getOwner());
+  if (values.size() > 1)
+    return storeVector(values, heldAddress(copy, ivs));
   auto indices = affine::expandAffineMap(builder_, loc_,
                                          op.getMatchingIndexingMap(&copy), ivs);
   builder_.create<memref::StoreOp>(loc_, values[0], copy.get(), *indices);
@@ -248,32 +230,20 @@ void Distribution::emitHeldElements(HeldRow &row, const RowPart &part,
     Values ivs = rowIndices(part, row.safeRow);
     setElement(part, elements.first, ivs);
     SmallVector<Values> operands;
-    for (auto [operand, copy] :
-         llvm::zip_equal(part.op->getOpOperands(), op->getOpOperands())) {
-      BlockArgument argument = op.getMatchingBlockArgument(&copy);
-      if (!argument.use_empty() || op.isDpsInput(&copy))
-        operands.push_back(loadHeld(row, part, operand, copy, elements, ivs));
-      else
-        operands.push_back(Values(
-            together, builder_.create<arith::ConstantOp>(
-                          loc_, builder_.getZeroAttr(argument.getType()))));
-    }
+    for (unsigned i = 0, count = op->getNumOperands(); i != count; ++i)
+      operands.push_back(loadHeld(row, part, step, i, elements, ivs));
     for (int64_t i = 0; i != together; ++i) {
-      Values at(ivs), values;
-      setElement(part,
-                 builder_.createOrFold<arith::AddIOp>(loc_, elements.first,
-                                                      constant(i)),
-                 at);
+      Values values;
       for (const Values &operand : operands)
         values.push_back(operand[i]);
-      for (auto [list, result] : llvm::zip_equal(made, body(op, at, values)))
+      for (auto [list, result] : llvm::zip_equal(
+               made, body(op, elementIndices(part, elements, ivs, i), values)))
         list.push_back(result);
     }
     Value isWritten = both(builder_, loc_, row.workers.exists, elements.exist);
-    for (unsigned i = 0, count = made.size(); i != count; ++i)
-      storeHeld(row, part, *part.op.getDpsInitOperand(i),
-                *op.getDpsInitOperand(i),
-                llvm::ArrayRef(made[i]).take_back(together), ivs, isWritten);
+    for (auto [i, list] : llvm::enumerate(made))
+      storeHeld(row, part, step, i, llvm::ArrayRef(list).take_back(together),
+                ivs, isWritten);
   }
   for (auto [output, values] : llvm::zip_equal(part.op.getDpsInits(), made))
     row.values[bufferOf(output)] = values;
@@ -285,59 +255,39 @@ void Distribution::emitHeldScalar(HeldRow &row, const RowPart &part,
                                   const RowStep &step) {
   linalg::LinalgOp op = step.op;
   Values ivs = rowIndices(part, row.safeRow), values;
-  HeldElements none{0, constant(0), {}};
-  for (auto [operand, copy] :
-       llvm::zip_equal(part.op->getOpOperands(), op->getOpOperands())) {
-    BlockArgument argument = op.getMatchingBlockArgument(&copy);
-    if (!argument.use_empty() || op.isDpsInput(&copy))
-      values.push_back(loadHeld(row, part, operand, copy, none, ivs).front());
-    else
-      values.push_back(builder_.create<arith::ConstantOp>(
-          loc_, builder_.getZeroAttr(argument.getType())));
-  }
-  Value isFirst = builder_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq,
-                                                 row.workers.lane, constant(0));
-  Value isWritten = both(builder_, loc_, isFirst, row.workers.exists);
-  Values results = body(op, ivs, values);
-  for (auto [i, result] : llvm::enumerate(results)) {
-    OpOperand &operand = *part.op.getDpsInitOperand(i);
-    storeHeld(row, part, operand, *op.getDpsInitOperand(i), result, ivs,
-              isWritten);
-    row.values[bufferOf(operand.get())] = {result};
+  HeldElements first{0, constant(0), {}};
+  for (unsigned i = 0, count = op->getNumOperands(); i != count; ++i)
+    values.push_back(loadHeld(row, part, step, i, first, ivs).front());
+  for (auto [i, result] : llvm::enumerate(body(op, ivs, values))) {
+    storeHeld(row, part, step, i, result, ivs, row.writesScalars);
+    row.values[bufferOf(part.op.getDpsInits()[i])] = {result};
   }
 }
 
 void Distribution::reduceHeld(HeldRow &row, const RowPart &part,
                               const RowStep &step) {
   linalg::LinalgOp op = step.op;
-  int64_t together = row.group.heldTogether;
   SmallVector<Operation *> combiners;
-  Values partial, neutral;
+  Values partial;
   for (unsigned i = 0, count = op.getNumDpsInits(); i != count; ++i) {
     combiners.push_back(combinerOf(op, i));
-    neutral.push_back(builder_.create<arith::ConstantOp>(
+    partial.push_back(builder_.create<arith::ConstantOp>(
         loc_, *arith::getNeutralElement(combiners.back())));
   }
-  partial = neutral;
   for (int64_t number = 0; number != row.group.heldPerThread(); ++number) {
     HeldElements elements = heldElements(row, number);
     Values ivs = rowIndices(part, row.safeRow);
     setElement(part, elements.first, ivs);
     SmallVector<Values> operands;
-    for (auto [operand, copy] : llvm::zip_equal(part.op.getDpsInputOperands(),
-                                                op.getDpsInputOperands()))
-      operands.push_back(loadHeld(row, part, *operand, *copy, elements, ivs));
+    for (unsigned i = 0, count = op.getNumDpsInputs(); i != count; ++i)
+      operands.push_back(loadHeld(row, part, step, i, elements, ivs));
     Values before = partial;
-    for (int64_t i = 0; i != together; ++i) {
-      Values at(ivs), values;
-      setElement(part,
-                 builder_.createOrFold<arith::AddIOp>(loc_, elements.first,
-                                                      constant(i)),
-                 at);
+    for (int64_t i = 0; i != row.group.heldTogether; ++i) {
+      Values values;
       for (const Values &operand : operands)
         values.push_back(operand[i]);
       llvm::append_range(values, partial);
-      partial = body(op, at, values);
+      partial = body(op, elementIndices(part, elements, ivs, i), values);
     }
     if (elements.exist)
       for (auto [value, old] : llvm::zip_equal(partial, before))
@@ -345,20 +295,16 @@ void Distribution::reduceHeld(HeldRow &row, const RowPart &part,
             builder_.create<arith::SelectOp>(loc_, elements.exist, value, old);
   }
   Values ivs = rowIndices(part, row.safeRow);
-  Value isFirst = builder_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq,
-                                                 row.workers.lane, constant(0));
-  Value isWritten = both(builder_, loc_, isFirst, row.workers.exists);
-  HeldElements none{0, constant(0), {}};
+  HeldElements first{0, constant(0), {}};
   for (unsigned i = 0, count = op.getNumDpsInits(); i != count; ++i) {
-    OpOperand &operand = *part.op.getDpsInitOperand(i);
-    OpOperand &copy = *op.getDpsInitOperand(i);
     Value sum = joinHeld(combiners[i], partial[i], row.workers);
-    Value old = step.initial
-                    ? step.initial
-                    : loadHeld(row, part, operand, copy, none, ivs).front();
+    Value old = step.initial ? step.initial
+                             : loadHeld(row, part, step,
+                                        op.getNumDpsInputs() + i, first, ivs)
+                                   .front();
     Value result = combine(combiners[i], old, sum);
-    storeHeld(row, part, operand, copy, result, ivs, isWritten);
-    row.values[bufferOf(operand.get())] = {result};
+    storeHeld(row, part, step, i, result, ivs, row.writesScalars);
+    row.values[bufferOf(part.op.getDpsInits()[i])] = {result};
   }
 }
 
@@ -369,42 +315,27 @@ void Distribution::reduceHeld(HeldRow &row, const RowPart &part,
 WorkSize Distribution::emitHeldRows(const RowGroup &group,
                                     ArrayRef<RowStep> steps) {
   RowWorkers workers = makeRowWorkers(group);
-  for (RowStep step : steps)
-    if (step.op.getNumReductionLoops() != 0)
-      for (Value output : step.op.getDpsInits()) {
-        Value &joint = joints_[getElementTypeOrSelf(output)];
-        if (!joint)
-          joint = sharedBuffer(threadsPerBlock, getElementTypeOrSelf(output));
-      }
-  Value atOnce = constant(workers.rowsPerBlock), rows = constant(group.rows);
-  loop(multiply(workers_.block, atOnce), rows,
-       multiply(workers_.blocks, atOnce), [&](Value first) {
-         workers.row =
-             builder_.createOrFold<arith::AddIOp>(loc_, first, workers.slot);
-         HeldRow row{group, workers, workers.row};
-         if (group.rows % workers.rowsPerBlock != 0) {
-           workers.exists = builder_.create<arith::CmpIOp>(
-               loc_, arith::CmpIPredicate::ult, workers.row, rows);
-           row.safeRow = builder_.create<arith::SelectOp>(loc_, workers.exists,
-                                                          workers.row, first);
-         }
-         for (const RowPart &part : group.parts)
-           for (Value output : part.op.getDpsInits())
-             if (!group.unstored.contains(bufferOf(output)))
-               row.storedBy[bufferOf(output)] = part.op;
-         for (auto [part, step] : llvm::zip_equal(group.parts, steps)) {
-           loc_ = linalg::LinalgOp(step.op).getLoc();
-           if (part.isReduction())
-             reduceHeld(row, part, step);
-           else if (part.elementsPerRow() == 1 && group.mostElements != 1)
-             emitHeldScalar(row, part, step);
-           else
-             emitHeldElements(row, part, step);
-         }
-       });
-  joints_.clear();
-  WorkSize work;
-  work.blocks = llvm::divideCeil(static_cast<uint64_t>(group.rows),
-                                 static_cast<uint64_t>(workers.rowsPerBlock));
-  return work;
+  makeJoints(workers, steps);
+  return forEachRow(group, workers, [&](Value first) {
+    HeldRow row{group, workers, workers.row, {}};
+    if (workers.exists)
+      row.safeRow = builder_.create<arith::SelectOp>(loc_, workers.exists,
+                                                     workers.row, first);
+    Value isFirst = builder_.create<arith::CmpIOp>(
+        loc_, arith::CmpIPredicate::eq, workers.lane, constant(0));
+    row.writesScalars = both(builder_, loc_, isFirst, workers.exists);
+    for (const RowPart &part : group.parts)
+      for (Value output : part.op.getDpsInits())
+        if (!group.unstored.contains(bufferOf(output)))
+          row.storedBy[bufferOf(output)] = part.op;
+    for (auto [part, step] : llvm::zip_equal(group.parts, steps)) {
+      loc_ = linalg::LinalgOp(step.op).getLoc();
+      if (part.isReduction())
+        reduceHeld(row, part, step);
+      else if (part.elementsPerRow() == 1)
+        emitHeldScalar(row, part, step);
+      else
+        emitHeldElements(row, part, step);
+    }
+  });
 }

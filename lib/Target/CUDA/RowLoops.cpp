@@ -255,13 +255,9 @@ Distribution::RowWorkers Distribution::makeRowWorkers(const RowGroup &group) {
   return workers;
 }
 
-WorkSize Distribution::emitRows(const RowGroup &group,
-                                ArrayRef<RowStep> steps) {
-  if (group.isHeld())
-    return emitHeldRows(group, steps);
-  RowWorkers workers = makeRowWorkers(group);
-  rowWorkers_ = &workers;
-  placeOperands(group, steps);
+/// Where partial results of the steps are joined, by type.
+void Distribution::makeJoints(const RowWorkers &workers,
+                              ArrayRef<RowStep> steps) {
   for (RowStep step : steps)
     if (workers.lanes != 1 && step.op.getNumReductionLoops() != 0)
       for (Value output : step.op.getDpsInits()) {
@@ -269,6 +265,13 @@ WorkSize Distribution::emitRows(const RowGroup &group,
         if (!joint)
           joint = sharedBuffer(threadsPerBlock, getElementTypeOrSelf(output));
       }
+}
+
+/// Writes the loop over the rows of a group, whose body `make` writes:
+/// `workers` have a row then, of which `first` is that of the block's first
+/// thread.
+WorkSize Distribution::forEachRow(const RowGroup &group, RowWorkers &workers,
+                                  llvm::function_ref<void(Value)> make) {
   Value atOnce = constant(workers.rowsPerBlock), rows = constant(group.rows);
   loop(multiply(workers_.block, atOnce), rows,
        multiply(workers_.blocks, atOnce), [&](Value first) {
@@ -277,18 +280,32 @@ WorkSize Distribution::emitRows(const RowGroup &group,
          if (group.rows % workers.rowsPerBlock != 0)
            workers.exists = builder_.create<arith::CmpIOp>(
                loc_, arith::CmpIPredicate::ult, workers.row, rows);
-         for (auto [part, step] : llvm::zip_equal(group.parts, steps)) {
-           emitRow(part, step, workers);
-           // Before the next part, or row, sees what others have written.
-           if (workers.lanes != 1)
-             builder_.create<gpu::BarrierOp>(loc_);
-         }
+         make(first);
        });
-  rowWorkers_ = nullptr;
-  places_.clear();
   joints_.clear();
   WorkSize work;
   work.blocks = llvm::divideCeil(static_cast<uint64_t>(group.rows),
                                  static_cast<uint64_t>(workers.rowsPerBlock));
+  return work;
+}
+
+WorkSize Distribution::emitRows(const RowGroup &group,
+                                ArrayRef<RowStep> steps) {
+  if (group.isHeld())
+    return emitHeldRows(group, steps);
+  RowWorkers workers = makeRowWorkers(group);
+  rowWorkers_ = &workers;
+  placeOperands(group, steps);
+  makeJoints(workers, steps);
+  WorkSize work = forEachRow(group, workers, [&](Value) {
+    for (auto [part, step] : llvm::zip_equal(group.parts, steps)) {
+      emitRow(part, step, workers);
+      // Before the next part, or row, sees what others have written.
+      if (workers.lanes != 1)
+        builder_.create<gpu::BarrierOp>(loc_);
+    }
+  });
+  rowWorkers_ = nullptr;
+  places_.clear();
   return work;
 }
