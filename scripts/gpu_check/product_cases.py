@@ -11,6 +11,17 @@ from onnx import TensorProto, helper
 TOLERANCES = {"f32": 1e-5, "tf32": 1e-3, "bf16": 1e-2, "f16": 2e-3}
 
 
+def model_of(nodes, inputs, result, constants):
+    """A checked model of these nodes, whose only output, of shape `result`, is y."""
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, result)
+    model = helper.make_model(
+        helper.make_graph(nodes, "products", inputs, [output], constants),
+        opset_imports=[helper.make_opsetid("", 20)])
+    model.ir_version = 9
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
 def graph(op, shapes, result, scale=None, **attributes):
     """A model of one operator, on inputs of these shapes, all but the first times
     `scale`; `result` is the shape of its first output."""
@@ -24,13 +35,7 @@ def graph(op, shapes, result, scale=None, **attributes):
                  for name in names[1:]]
         names[1:] = [f"{name}.scaled" for name in names[1:]]
     nodes.append(helper.make_node(op, names, ["y"], **attributes))
-    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, result)
-    model = helper.make_model(
-        helper.make_graph(nodes, "product", inputs, [output], constants),
-        opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 8
-    onnx.checker.check_model(model, full_check=True)
-    return model
+    return model_of(nodes, inputs, result, constants)
 
 
 def layer(op, gates, directions=1, steps=3, batch=16, inputs=64, hidden=128, **attributes):
@@ -60,13 +65,7 @@ def chain(inputs, result, *nodes):
     given = [helper.make_tensor_value_info(
         f"{name}.given" if name.startswith("_") else name, TensorProto.FLOAT, shape)
         for name, shape in inputs.items()]
-    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, result)
-    model = helper.make_model(
-        helper.make_graph(built, "products", given, [output], constants),
-        opset_imports=[helper.make_opsetid("", 20)])
-    model.ir_version = 9
-    onnx.checker.check_model(model, full_check=True)
-    return model
+    return model_of(built, given, result, constants)
 
 
 def residual():

@@ -23,9 +23,9 @@ def DistributeKernelsPass
     stand around what writes.
 
     An operation without reductions is one loop over its elements, in groups of
-    16 bytes where its operands lie side by side, or some of them do and the others
-    are read element by element. A reduction is done by a block
-    per result, in shared memory, if its innermost loop is long and runs along
+    16 bytes where its operands lie side by side, or some of them do and the
+    others are read element by element. A reduction is done by a block per
+    result, in shared memory, if its innermost loop is long and runs along
     memory; else by a thread per result.
 
     Operations that follow one another become one function if at least one of
