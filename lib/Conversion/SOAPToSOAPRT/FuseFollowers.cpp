@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ProgramUses.h"
 #include "mlir/IR/IRMapping.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "soap/Dialect/NN/IR/NN.h"
@@ -24,20 +25,11 @@ namespace soap {
 
 using namespace mlir;
 using namespace soap;
-using soaprt::BufferOp;
 using soaprt::KernelOp;
 using soaprt::LaunchOp;
 using soaprt::RowOpInterface;
 
 namespace {
-/// Who touches a buffer, also through views. A row that reads it twice stands
-/// there twice.
-struct Uses {
-  SmallVector<RowOpInterface, 2> writers, readers;
-  SmallVector<soaprt::TileOp, 1> tiles;
-  bool isViewed = false, isLoaded = false;
-};
-
 /// Two launches that become one, and how.
 struct Fusion {
   LaunchOp anchor, follower;
@@ -58,7 +50,7 @@ public:
   KernelOp getOrCreate(const Fusion &fusion, LaunchOp row);
   /// Makes a kernel apply a relu to its result, which is a part of a sum.
   KernelOp plantBeforeSum(KernelOp kernel);
-  void eraseUnused(ModuleOp module);
+  void eraseUnused(ModuleOp module) { eraseUnlaunched(module, symbols_); }
 
 private:
   SymbolTable symbols_;
@@ -71,29 +63,24 @@ class ProgramFollowers {
 public:
   ProgramFollowers(soaprt::DeviceOp device, soaprt::MainOp main,
                    FollowedKernels &kernels, const Target &target, bool keepNaN)
-      : device_(device), main_(main), kernels_(kernels), target_(target),
-        keepNaN_(keepNaN) {
-    collectUses();
-  }
+      : main_(main), kernels_(kernels), target_(target), keepNaN_(keepNaN),
+        uses_(device) {}
   void run();
   int64_t numFused = 0, numInPlace = 0;
 
 private:
-  void collectUses();
   std::optional<Fusion> findFusion(LaunchOp follower);
   LaunchOp findAnchor(Value value, LaunchOp follower);
   bool isThereBefore(Value value, LaunchOp anchor);
   bool canOverwrite(Value value, const Fusion &fusion);
   void fuse(const Fusion &fusion);
   void plantBeforeSum();
-  Uses &usesOf(Value value) { return uses_[soaprt::getStorage(value).buffer]; }
 
-  soaprt::DeviceOp device_;
   soaprt::MainOp main_;
   FollowedKernels &kernels_;
   const Target &target_;
   bool keepNaN_;
-  llvm::DenseMap<Operation *, Uses> uses_;
+  ProgramUses uses_;
 };
 } // namespace
 
@@ -111,19 +98,6 @@ static DenseI64ArrayAttr channelsLastOf(LaunchOp launch) {
       last.push_back(number);
   return last.empty() ? DenseI64ArrayAttr()
                       : DenseI64ArrayAttr::get(launch.getContext(), last);
-}
-
-/// Names of nn operations in one block differ.
-static void makeNameUnique(Operation *op) {
-  auto isTaken = [&](StringRef name) {
-    return llvm::any_of(*op->getBlock(), [&](Operation &other) {
-      return &other != op && nn::getName(&other) == name;
-    });
-  };
-  std::string name = nn::getName(op).str();
-  for (unsigned count = 2; isTaken(name); ++count)
-    name = (nn::getName(op) + "." + Twine(count)).str();
-  op->setAttr("nn.name", StringAttr::get(op->getContext(), name));
 }
 
 /// Appends a copy of `op` to a kernel's body: operand `number` is the result so
@@ -175,47 +149,9 @@ KernelOp FollowedKernels::plantBeforeSum(KernelOp kernel) {
   return clone;
 }
 
-void FollowedKernels::eraseUnused(ModuleOp module) {
-  llvm::DenseSet<StringAttr> launched;
-  module.walk([&](LaunchOp launch) {
-    launched.insert(launch.getKernelAttr().getAttr());
-  });
-  for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>()))
-    if (!launched.contains(kernel.getSymNameAttr()))
-      symbols_.erase(kernel);
-}
-
 //===----------------------------------------------------------------------===//
 // Which launches
 //===----------------------------------------------------------------------===//
-
-void ProgramFollowers::collectUses() {
-  auto collect = [&](Block &rows) {
-    for (auto row : rows.getOps<RowOpInterface>()) {
-      for (Value read : row.getReads())
-        usesOf(read).readers.push_back(row);
-      for (Value write : row.getWrites())
-        usesOf(write).writers.push_back(row);
-    }
-  };
-  for (Operation &op : device_.getBlock()) {
-    if (auto view = dyn_cast<soaprt::ViewOp>(op))
-      usesOf(view.getSource()).isViewed = true;
-    else if (auto load = dyn_cast<soaprt::LoadOp>(op))
-      usesOf(load.getTarget()).isLoaded = true;
-    else if (auto tile = dyn_cast<soaprt::TileOp>(op))
-      usesOf(tile.getBuffer()).tiles.push_back(tile);
-    else if (isa<soaprt::InitOp, soaprt::MainOp>(op))
-      collect(op.getRegion(0).front());
-  }
-}
-
-/// A whole buffer of activations, no view of one.
-static bool isWholeActivation(Value value) {
-  return value.getDefiningOp<BufferOp>() &&
-         cast<soaprt::BufferType>(value.getType()).getSpace() ==
-             Space::Activations;
-}
 
 /// Whether two buffers differ in the type of their elements at most.
 static bool isSameButElements(Value a, Value b) {
@@ -232,17 +168,14 @@ LaunchOp ProgramFollowers::findAnchor(Value value, LaunchOp follower) {
   if (!isWholeActivation(value) ||
       !isSameButElements(value, follower.getOutputs()[0]))
     return {};
-  const Uses &uses = usesOf(value);
+  const BufferUses &uses = uses_.of(value);
   if (uses.isViewed || uses.isLoaded || uses.writers.size() != 1 ||
       uses.readers.size() != 1)
     return {};
-  // What is kept from step to step, and a part of a sum, are as they are.
-  auto isSpecial = [](soaprt::TileOp tile) {
-    return tile.getInitial() || tile.getNumParts();
-  };
   auto anchor = dyn_cast<LaunchOp>(*uses.writers.front());
   if (!anchor || anchor->getBlock() != follower->getBlock() ||
-      anchor.getOutputs().size() != 1 || llvm::any_of(uses.tiles, isSpecial) ||
+      anchor.getOutputs().size() != 1 ||
+      llvm::any_of(uses.tiles, isKeptOrPart) ||
       kernels_.lookup(anchor).getNative())
     return {};
   return anchor;
@@ -251,7 +184,7 @@ LaunchOp ProgramFollowers::findAnchor(Value value, LaunchOp follower) {
 /// Whether `value` is there when `anchor` is launched, and no row of the
 /// communication stream has to be waited for.
 bool ProgramFollowers::isThereBefore(Value value, LaunchOp anchor) {
-  return llvm::all_of(usesOf(value).writers, [&](RowOpInterface writer) {
+  return llvm::all_of(uses_.of(value).writers, [&](RowOpInterface writer) {
     return writer->getBlock() != anchor->getBlock() ||
            (writer->isBeforeInBlock(anchor) && !writer.communicates());
   });
@@ -261,7 +194,7 @@ bool ProgramFollowers::isThereBefore(Value value, LaunchOp anchor) {
 /// other stream knows it.
 bool ProgramFollowers::canOverwrite(Value value, const Fusion &fusion) {
   LaunchOp anchor = fusion.anchor, follower = fusion.follower;
-  const Uses &uses = usesOf(value);
+  const BufferUses &uses = uses_.of(value);
   if (!isWholeActivation(value) || uses.isViewed || uses.isLoaded ||
       value.getType() != follower.getOutputs()[0].getType() ||
       !isWholeActivation(follower.getOutputs()[0]) ||
@@ -285,7 +218,7 @@ bool ProgramFollowers::canOverwrite(Value value, const Fusion &fusion) {
 std::optional<Fusion> ProgramFollowers::findFusion(LaunchOp follower) {
   KernelOp kernel = kernels_.lookup(follower);
   if (!kernel.getNative() || follower.getOutputs().size() != 1 ||
-      usesOf(follower.getOutputs()[0]).writers.size() != 1 ||
+      uses_.of(follower.getOutputs()[0]).writers.size() != 1 ||
       follower->hasAttr(soaprt::heldAttrName))
     return std::nullopt;
   std::optional<Fusion> best;
@@ -332,18 +265,10 @@ void ProgramFollowers::fuse(const Fusion &fusion) {
   row.getOutputsMutable().assign(follower.getOutputs());
   row.setKernel(kernels_.getOrCreate(fusion, row).getSymName());
 
-  for (Value input : row.getInputs())
-    for (RowOpInterface &reader : usesOf(input).readers)
-      if (reader == anchor || reader == follower)
-        reader = row;
-  usesOf(follower.getOutputs()[0]).writers = {row};
-  Uses gone = std::move(usesOf(between));
-  uses_.erase(between.getDefiningOp());
-  for (soaprt::TileOp tile : gone.tiles)
-    tile.erase();
+  uses_.replace(anchor, follower, row);
   follower.erase();
   anchor.erase();
-  between.getDefiningOp()->erase();
+  uses_.erase(between);
   ++numFused;
   numInPlace += fusion.inPlace.has_value();
 }
@@ -355,7 +280,7 @@ void ProgramFollowers::plantBeforeSum() {
     auto isPart = [](soaprt::TileOp tile) { return tile.getNumParts(); };
     if (!kernel.getNative() && launch.getOutputs().size() == 1 &&
         isa<nn::ConvOp, nn::MatMulOp>(kernel.getAnchor()) &&
-        llvm::any_of(usesOf(launch.getOutputs()[0]).tiles, isPart))
+        llvm::any_of(uses_.of(launch.getOutputs()[0]).tiles, isPart))
       launch.setKernel(kernels_.plantBeforeSum(kernel).getSymName());
   }
 }
