@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NNFused.h"
@@ -94,11 +95,8 @@ std::optional<llvm::SmallBitVector> soap::canHaveChannelsLast(Operation *op) {
   return result;
 }
 
-/// What tells kernels apart: the operation, its own attributes, and either the
-/// element types and accesses (sizes are arguments) or the types.
-static std::string kernelKey(Operation *op, const CollapsedShape *collapsed) {
-  std::string key;
-  llvm::raw_string_ostream os(key);
+/// An operation with its own attributes, without names and types.
+static void printOperation(llvm::raw_ostream &os, Operation *op) {
   os << op->getName();
   for (NamedAttribute attribute : op->getAttrs())
     if (!attribute.getName().getValue().contains('.')) // Not a discardable one.
@@ -108,6 +106,14 @@ static std::string kernelKey(Operation *op, const CollapsedShape *collapsed) {
     os << ' ';
     fused.printParts(os);
   }
+}
+
+/// What tells kernels apart: the operation, its own attributes, and either the
+/// element types and accesses (sizes are arguments) or the types.
+static std::string kernelKey(Operation *op, const CollapsedShape *collapsed) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  printOperation(os, op);
   if (!collapsed) {
     os << ' ' << op->getOperandTypes() << " -> " << op->getResultTypes();
     return key;
@@ -182,13 +188,40 @@ static func::FuncOp buildElementwiseKernel(OpBuilder &builder, Operation *op,
   return function;
 }
 
-/// Any other kernel: the operation itself, on tensors that are the buffers.
-static func::FuncOp buildStaticKernel(OpBuilder &builder, Operation *op,
-                                      StringRef symbol) {
-  Location loc = op->getLoc();
+/// What tells kernels of several operations apart: these, what each of them
+/// reads, all types, and the results.
+static std::string kernelKey(Block &body) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  llvm::DenseMap<Value, unsigned> numbers;
+  auto number = [&](Value value) {
+    numbers.try_emplace(value, numbers.size());
+    os << " : " << value.getType();
+  };
+  auto printRead = [&](Value value) { os << " %" << numbers.lookup(value); };
+  os << '(';
+  llvm::interleaveComma(body.getArguments(), os, number);
+  os << ')';
+  for (Operation &op : body.without_terminator()) {
+    os << ' ';
+    printOperation(os, &op);
+    llvm::for_each(op.getOperands(), printRead);
+    os << " ->";
+    llvm::for_each(op.getResults(), number);
+    os << ';';
+  }
+  llvm::for_each(body.getTerminator()->getOperands(), printRead);
+  return key;
+}
+
+/// Any other kernel, on tensors that are the buffers. `compute` makes the
+/// results of the operands.
+static func::FuncOp buildStaticKernel(
+    OpBuilder &builder, Location loc, TypeRange operands, TypeRange results,
+    StringRef symbol,
+    function_ref<SmallVector<Value>(OpBuilder &, ValueRange)> compute) {
   SmallVector<Type> types;
-  for (TypeRange range :
-       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+  for (TypeRange range : {operands, results})
     for (Type type : range) {
       auto tensor = cast<RankedTensorType>(type);
       types.push_back(
@@ -202,26 +235,46 @@ static func::FuncOp buildStaticKernel(OpBuilder &builder, Operation *op,
       ArrayRef<NamedAttribute>(), attributes);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(function.addEntryBlock());
-  Operation *clone = op->cloneWithoutRegions();
-  builder.insert(clone);
-  for (auto [index, argument] : llvm::enumerate(
-           function.getArguments().take_front(op->getNumOperands()))) {
-    OpBuilder before(clone);
-    clone->setOperand(index, before.create<bufferization::ToTensorOp>(
-                                 loc, argument, /*restrict=*/true));
-  }
-  for (NamedAttribute attribute : op->getDiscardableAttrs())
-    clone->removeDiscardableAttr(attribute.getName());
-  nn::setName(clone, symbol);
-  builder.setInsertionPointAfter(clone);
+  SmallVector<Value> tensors;
+  for (Value argument : function.getArguments().take_front(operands.size()))
+    tensors.push_back(builder.create<bufferization::ToTensorOp>(
+        loc, argument, /*restrict=*/true));
   for (auto [result, argument] :
-       llvm::zip_equal(clone->getResults(),
-                       function.getArguments().take_back(op->getNumResults())))
+       llvm::zip_equal(compute(builder, tensors),
+                       function.getArguments().take_back(results.size())))
     builder.create<bufferization::MaterializeInDestinationOp>(
         loc, /*result=*/Type(), result, argument, /*restrict=*/true,
         /*writable=*/true);
   builder.create<func::ReturnOp>(loc);
   return function;
+}
+
+/// A copy of an operation in a kernel, with a name of the kernel's.
+static Operation *cloneInto(OpBuilder &builder, Operation *op,
+                            ValueRange operands, const Twine &name) {
+  Operation *clone = builder.clone(*op);
+  clone->setOperands(operands);
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    clone->removeDiscardableAttr(attribute.getName());
+  nn::setName(clone, name);
+  return clone;
+}
+
+/// The results of a block's terminator, of which `operands` are the arguments.
+static SmallVector<Value> cloneInto(OpBuilder &builder, Block &body,
+                                    ValueRange operands, StringRef symbol) {
+  IRMapping mapping;
+  mapping.map(body.getArguments(), operands);
+  auto mapped = [&](ValueRange values) {
+    return llvm::map_to_vector(
+        values, [&](Value value) { return mapping.lookup(value); });
+  };
+  for (auto [number, op] : llvm::enumerate(body.without_terminator())) {
+    Operation *clone = cloneInto(builder, &op, mapped(op.getOperands()),
+                                 symbol + "." + Twine(number));
+    mapping.map(op.getResults(), clone->getResults());
+  }
+  return mapped(body.getTerminator()->getOperands());
 }
 
 //===----------------------------------------------------------------------===//
@@ -268,32 +321,74 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op,
       call.inPlace[index] =
           varies.all() && getElementTypeOrSelf(op->getOperand(index)) == result;
   }
-  std::string key = kernelKey(op, collapsed ? &*collapsed : nullptr);
+  findOrBuild(
+      kernelKey(op, collapsed ? &*collapsed : nullptr),
+      op->getName().stripDialect(), call,
+      [&](OpBuilder &builder, StringRef symbol) {
+        func::FuncOp function =
+            collapsed ? buildElementwiseKernel(builder, op, *collapsed, symbol)
+                      : buildStaticKernel(
+                            builder, op->getLoc(), op->getOperandTypes(),
+                            op->getResultTypes(), symbol,
+                            [&](OpBuilder &inside, ValueRange operands) {
+                              return SmallVector<Value>(
+                                  cloneInto(inside, op, operands, symbol)
+                                      ->getResults());
+                            });
+        if (nn::precisionOf(op) == Precision::TF32)
+          function->setAttr(native::tf32Attr, builder.getUnitAttr());
+        return function;
+      });
+  return call;
+}
+
+FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Block &body) {
+  std::string suffix;
+  bool roundsToTF32 = false;
+  for (Operation &op : body.without_terminator()) {
+    if (!supports(&op))
+      return op.emitOpError("expected operations of nn that compute; inputs, "
+                            "parameters and outputs have no kernel");
+    suffix += (suffix.empty() ? "" : "_") + op.getName().stripDialect().str();
+    roundsToTF32 |= nn::precisionOf(&op) == Precision::TF32;
+  }
+  NativeKernelCall call;
+  call.inPlace.resize(body.getNumArguments());
+  findOrBuild(kernelKey(body), suffix, call,
+              [&](OpBuilder &builder, StringRef symbol) {
+                func::FuncOp function = buildStaticKernel(
+                    builder, body.front().getLoc(), body.getArgumentTypes(),
+                    body.getTerminator()->getOperandTypes(), symbol,
+                    [&](OpBuilder &inside, ValueRange operands) {
+                      return cloneInto(inside, body, operands, symbol);
+                    });
+                if (roundsToTF32)
+                  function->setAttr(native::tf32Attr, builder.getUnitAttr());
+                return function;
+              });
+  return call;
+}
+
+void NativeKernels::findOrBuild(
+    StringRef key, StringRef suffix, NativeKernelCall &call,
+    function_ref<Operation *(OpBuilder &, StringRef)> build) {
   auto [entry, isNew] = indexOfKey_.try_emplace(key, size_);
   call.index = entry->second;
   if (!isNew) {
     call.symbol = symbols_[call.index];
-    return call;
+    return;
   }
-
   OpBuilder builder(parent_.getContext());
   if (!module_) {
     builder.setInsertionPointToEnd(parent_.getBody());
     module_ = builder.create<ModuleOp>(parent_.getLoc(), native::moduleName);
   }
-  call.symbol =
-      ("soap_native_" + Twine(size_) + "_" + op->getName().stripDialect())
-          .str();
+  call.symbol = ("soap_native_" + Twine(size_) + "_" + suffix).str();
   builder.setInsertionPointToEnd(module_.getBody());
-  func::FuncOp function =
-      collapsed ? buildElementwiseKernel(builder, op, *collapsed, call.symbol)
-                : buildStaticKernel(builder, op, call.symbol);
-  function->setAttr(native::keyAttr, builder.getStringAttr(key));
-  if (nn::precisionOf(op) == Precision::TF32)
-    function->setAttr(native::tf32Attr, builder.getUnitAttr());
+  build(builder, call.symbol)
+      ->setAttr(native::keyAttr, builder.getStringAttr(key));
   symbols_.push_back(call.symbol);
   ++size_;
-  return call;
 }
 
 //===----------------------------------------------------------------------===//

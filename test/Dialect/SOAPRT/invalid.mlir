@@ -146,6 +146,26 @@ soaprt.kernel @k0 "nn.nothing" (%x: tensor<4xf32>) {
 
 // -----
 
+// Tests that operations behind that of the library read its result.
+// expected-error @+1 {{expected nn.relu to read the one result of the operation before it}}
+soaprt.kernel @k0 "nn.softmax + nn.relu" (%x: tensor<4xf32>) {
+  %0 = nn.softmax %x {nn.name = "softmax", axis = 0 : i64} : tensor<4xf32>
+  %1 = nn.relu %x {nn.name = "relu"} : tensor<4xf32>
+  soaprt.yield %1 : tensor<4xf32>
+}
+
+// -----
+
+// Tests that a native kernel has no operation for nothing.
+// expected-error @+1 {{expected operations that others read or that soaprt.yield hands on, got: nn.relu, which nobody reads}}
+soaprt.kernel @k0 "nn.relu & nn.sigmoid" native @kernels::@f index 0 sizes [] (%x: tensor<4xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<4xf32>
+  %1 = nn.sigmoid %x {nn.name = "sigmoid"} : tensor<4xf32>
+  soaprt.yield %1 : tensor<4xf32>
+}
+
+// -----
+
 // Tests that the sizes of a buffer are known.
 soaprt.device @d0 id 0 {
   // expected-error @+1 {{expected static shape}}

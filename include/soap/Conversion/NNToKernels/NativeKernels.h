@@ -15,8 +15,9 @@
 // aligned to its element type at least. Element-wise operations are collapsed:
 // neighbouring dims that every operand treats alike (reads, or broadcasts over)
 // become one, and what is left is passed in `sizes`; one kernel so serves all
-// shapes. A kernel of any other operation has its shape built in and reads no
-// sizes. Kernels keep no state, so any number of threads may call one.
+// shapes. A kernel of any other operation, or of several, has its shape built
+// in and reads no sizes. Kernels keep no state, so any number of threads may
+// call one.
 //
 // Aliasing: a result may be the very buffer of one operand if the call says so
 // (NativeKernelCall::inPlace). Any other overlap of a result with an operand or
@@ -79,6 +80,12 @@ public:
   mlir::FailureOr<NativeKernelCall> getOrCreate(mlir::Operation *op,
                                                 bool channelsLast = false);
 
+  /// The kernel that computes several such operations, those of `body`, one
+  /// behind the other: its operands are the arguments of the block, its results
+  /// what the terminator hands on. All tensors are row-major, and nothing may
+  /// overlap.
+  mlir::FailureOr<NativeKernelCall> getOrCreate(mlir::Block &body);
+
   /// Number of kernels, the size of soap_native_kernels.
   uint32_t size() const { return size_; }
 
@@ -86,6 +93,13 @@ public:
   mlir::ModuleOp getModule() const { return module_; }
 
 private:
+  /// Sets symbol and index of the kernel called `key`. If there is none yet,
+  /// `build` makes a function, with the symbol that it is given.
+  void findOrBuild(
+      llvm::StringRef key, llvm::StringRef suffix, NativeKernelCall &call,
+      llvm::function_ref<mlir::Operation *(mlir::OpBuilder &, llvm::StringRef)>
+          build);
+
   mlir::ModuleOp parent_, module_;
   llvm::StringMap<uint32_t> indexOfKey_;
   llvm::SmallVector<std::string> symbols_;

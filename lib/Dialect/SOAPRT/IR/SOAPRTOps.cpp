@@ -104,15 +104,18 @@ Operation *KernelOp::getAnchor() {
   return &getBlock().front();
 }
 
-/// Each operation behind the first one reads the result of the one before it.
-static LogicalResult verifyChain(KernelOp kernel) {
+/// Each operation of a native kernel is read in its body. Of a kernel of the
+/// library, each behind the first one reads the result of the one before it.
+static LogicalResult verifyOperations(KernelOp kernel) {
   Operation *last = nullptr;
   for (Operation &op : kernel.getBlock().without_terminator()) {
-    if (kernel.getNative() && &op != kernel.getAnchor() &&
-        !isa<nn::ReshapeOp>(op))
-      return kernel.emitOpError("expected one operation and reshapes in a "
-                                "native kernel, got: another one, ")
-             << op.getName();
+    if (kernel.getNative()) {
+      if (op.use_empty())
+        return kernel.emitOpError("expected operations that others read or "
+                                  "that soaprt.yield hands on, got: ")
+               << op.getName() << ", which nobody reads";
+      continue;
+    }
     if (last && (last->getNumResults() != 1 || op.getNumResults() != 1 ||
                  !llvm::is_contained(op.getOperands(), last->getResult(0))))
       return kernel.emitOpError("expected ")
@@ -160,7 +163,8 @@ LogicalResult KernelOp::verify() {
              << " operands and results as channels_last, got: " << number;
     last = number;
   }
-  return failure(failed(verifyChain(*this)) || failed(verifyInPlace(*this)));
+  return failure(failed(verifyOperations(*this)) ||
+                 failed(verifyInPlace(*this)));
 }
 
 TypeRange KernelOp::getResultTypes() {

@@ -88,7 +88,10 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
     them the results, of which launches have buffers with channels last, by
     number. `in_place`: the number of an operand in whose place the result is, in
     every launch. Around the operation of a native kernel reshapes may stand
-    (`soaprt-join-reshapes`), which the kernel need not do: no byte moves.
+    (`soaprt-join-reshapes`), which the kernel need not do: no byte moves. A
+    native kernel may also have several operations that read each other's
+    results (`soaprt-join-kernels`); what is read behind the kernel is a result
+    of it.
 
     Example:
     ```mlir
@@ -104,8 +107,9 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
     - the body computes something and ends in `soaprt.yield`
     - `index`, `sizes` and `flops` are 0 or larger
     - `channels_last` are ascending numbers of operands and results
-    - of several operations, each behind the first reads the result of the one
-      before it, and those of a native kernel are reshapes, but for one
+    - of several operations of a kernel of the library, each behind the first
+      reads the one result of the one before it; of those of a native kernel,
+      each is read by another one, or handed on
     - `in_place` is the number of an operand of the type of the one result
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$key,
