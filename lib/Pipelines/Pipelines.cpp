@@ -82,8 +82,11 @@ void soap::buildLowerPipeline(OpPassManager &passes, const Target &target,
     passes.addPass(createJoinReshapesPass());
   if (choices.layouts)
     passes.addPass(createAssignLayoutsPass(target));
-  if (choices.followers)
+  if (choices.followers) {
     passes.addPass(createFuseFollowersPass(target, choices.keepNaN));
+    // What a library takes needs no native kernel.
+    passes.addPass(createJoinKernelsPass(target));
+  }
   buildPlanPipeline(passes);
 }
 
@@ -141,6 +144,9 @@ void soap::registerPipelines() {
           FuseFollowersPassOptions followers;
           followers.target = options.target;
           passes.addPass(createFuseFollowersPass(followers));
+          JoinKernelsPassOptions join;
+          join.target = options.target;
+          passes.addPass(createJoinKernelsPass(join));
         }
         buildPlanPipeline(passes);
         passes.addPass(soaprt::createVerifyMemoryPass());

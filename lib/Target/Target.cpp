@@ -24,6 +24,12 @@ bool Target::separatesBias() const { return false; }
 
 int64_t Target::getRowAlignment() const { return 1; }
 
+bool Target::joinsKernels() const { return false; }
+
+void Target::buildJoinedPipeline(mlir::OpPassManager &) const {}
+
+bool Target::paysJoined(mlir::ModuleOp) const { return false; }
+
 ChannelsLast Target::getChannelsLast(mlir::Operation *) const {
   return ChannelsLast::Never;
 }

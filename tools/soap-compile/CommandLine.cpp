@@ -327,7 +327,8 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       "!--no-followers", line.options.followers,
       "Keep what follows a convolution or product per element a kernel "
       "of its own (as --no-fuse does, too): by default the library "
-      "applies what it can");
+      "applies what it can, and on GPUs, operations without a library kernel "
+      "that pass rows on to each other are one kernel");
   app.add_flag("--keep-nan", line.options.keepNaN,
                "Hand NaN on everywhere, as ONNX says: by default a relu, clip "
                "or gelu behind a convolution or product, which the library "

@@ -121,7 +121,8 @@ struct CompilerOptions {
   /// (`fuse`) or NaN is handed on (`keepNaN`).
   bool attention = true;
   /// Let the library apply those that follow its kernels
-  /// (soaprt-fuse-followers), unless all stay apart (`fuse`).
+  /// (soaprt-fuse-followers), and make one native kernel of several where the
+  /// target wants it (soaprt-join-kernels), unless all stay apart (`fuse`).
   bool followers = true;
   /// Only where NaN is handed on; in a step of training it always is.
   bool keepNaN = false;

@@ -62,7 +62,8 @@ void buildPartitionPipeline(mlir::OpPassManager &passes,
 /// What is chosen behind a strategy.
 struct LowerChoices {
   bool layouts = true; ///< The order of elements (soaprt-assign-layouts).
-  /// What the library applies (soaprt-fuse-followers), and, with layouts, what
+  /// What the library applies (soaprt-fuse-followers), native kernels of
+  /// several operations (soaprt-join-kernels), and, with layouts, what
   /// transpositions reshape (soaprt-join-reshapes).
   bool followers = true;
   bool keepNaN = false; ///< Followers of which the library hands NaN on.
@@ -88,8 +89,9 @@ struct LowerOptions : mlir::PassPipelineOptions<LowerOptions> {
   Option<bool> followers{
       *this, "followers",
       llvm::cl::desc("Let the library apply operations per element to what its "
-                     "kernels make (soaprt-fuse-followers), as soap-compile "
-                     "does"),
+                     "kernels make (soaprt-fuse-followers), and make one "
+                     "native kernel of several where the target wants it "
+                     "(soaprt-join-kernels), as soap-compile does"),
       llvm::cl::init(false)};
 };
 

@@ -21,17 +21,24 @@ public:
   ChosenTarget() = default;
   explicit ChosenTarget(const Target &target) : chosen_(&target) {}
 
-  /// Makes the target `name` unless there is one. Emits errors.
-  mlir::LogicalResult initialize(mlir::MLIRContext *context,
-                                 llvm::StringRef name) {
+  /// Makes the target `name` unless there is one.
+  llvm::Error choose(llvm::StringRef name) {
     if (chosen_)
-      return mlir::success();
+      return llvm::Error::success();
     llvm::Expected<std::unique_ptr<Target>> named = createTarget(name);
     if (!named)
-      return mlir::emitError(mlir::UnknownLoc::get(context),
-                             llvm::toString(named.takeError()));
+      return named.takeError();
     owned_ = std::move(*named);
     chosen_ = owned_.get();
+    return llvm::Error::success();
+  }
+
+  /// The same, and emits errors.
+  mlir::LogicalResult initialize(mlir::MLIRContext *context,
+                                 llvm::StringRef name) {
+    if (llvm::Error error = choose(name))
+      return mlir::emitError(mlir::UnknownLoc::get(context),
+                             llvm::toString(std::move(error)));
     return mlir::success();
   }
 

@@ -175,6 +175,20 @@ public:
                                                  unsigned operand,
                                                  bool keepNaN) const;
 
+  /// Whether one native kernel of several operations may be faster than one for
+  /// each (soaprt-join-kernels). By default it is not.
+  virtual bool joinsKernels() const;
+
+  /// Of a target that joins kernels: the passes that lower `module @kernels` as
+  /// far as paysJoined() has to know. Their dialects are those of
+  /// registerDialects(). By default there are none.
+  virtual void buildJoinedPipeline(mlir::OpPassManager &passes) const;
+
+  /// Whether every kernel of `kernels`, of several operations each and lowered
+  /// by these passes, goes through memory once, so that what lies between its
+  /// operations takes no time. By default none does.
+  virtual bool paysJoined(mlir::ModuleOp kernels) const;
+
   /// What library kernels and communication of a finished model table
   /// (Model.fbs) need on this machine, per device. `coresPerDevice` as in
   /// MachineRequest. Fails with the reason if this machine cannot run the

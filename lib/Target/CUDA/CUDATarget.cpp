@@ -31,6 +31,22 @@ FailureOr<KernelCode> CUDATarget::planKernels(ModuleOp kernels) const {
   return planDeviceKernels(kernels);
 }
 
+void CUDATarget::buildJoinedPipeline(OpPassManager &passes) const {
+  buildDeviceKernelPipeline(passes, DeviceLevel::GPU);
+}
+
+bool CUDATarget::paysJoined(ModuleOp kernels) const {
+  auto tables = kernels->getAttrOfType<ArrayAttr>(cuda::kernelsAttr);
+  return tables &&
+         llvm::all_of(
+             tables.getAsRange<DictionaryAttr>(), [](DictionaryAttr table) {
+               auto launches = table.getAs<ArrayAttr>("launches");
+               return launches.size() == 1 &&
+                      cast<DictionaryAttr>(launches[0]).contains("held") &&
+                      table.getAs<IntegerAttr>("scratch").getInt() == 0;
+             });
+}
+
 llvm::Error CUDATarget::checkPrecision(Precision) const {
   return llvm::Error::success();
 }

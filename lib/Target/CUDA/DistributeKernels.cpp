@@ -276,6 +276,8 @@ void KernelSplitter::addLaunch(const Entry &entry, const Iterations &ivs,
   else
     launch.set("items", builder_.getI64IntegerAttr(entry.work.itemsPerBlock));
   launch.set("constants", builder_.getDenseI64ArrayAttr(constants));
+  if (entry.work.holdsRows)
+    launch.set("held", builder_.getUnitAttr());
   launches.push_back(launch.getDictionary(builder_.getContext()));
 }
 

@@ -26,6 +26,7 @@ struct WorkSize {
   int64_t blocks = 0;
   /// Elements of the iteration space per block, if the extents are dynamic.
   int64_t itemsPerBlock = 0;
+  bool holdsRows = false; ///< In registers.
 };
 
 /// The operation that joins output `index` of `op` with another partial result;

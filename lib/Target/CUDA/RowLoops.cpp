@@ -291,8 +291,11 @@ WorkSize Distribution::forEachRow(const RowGroup &group, RowWorkers &workers,
 
 WorkSize Distribution::emitRows(const RowGroup &group,
                                 ArrayRef<RowStep> steps) {
-  if (group.isHeld())
-    return emitHeldRows(group, steps);
+  if (group.isHeld()) {
+    WorkSize work = emitHeldRows(group, steps);
+    work.holdsRows = true;
+    return work;
+  }
   RowWorkers workers = makeRowWorkers(group);
   rowWorkers_ = &workers;
   placeOperands(group, steps);

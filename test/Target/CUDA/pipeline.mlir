@@ -18,7 +18,7 @@ func.func @main(%x: tensor<4x100xf32>, %y: tensor<8x1000xf32>) {
 // make for each other is in registers.
 // GPU: module @kernels attributes {cuda.kernels = [
 // GPU-SAME: {launches = [{constants = array<i64>, entry = "soap_native_0_relu_0", items = 1024 : i64}], name = "soap_native_0_relu", scratch = 0 : i64}
-// GPU-SAME: {blocks = 8 : i64, constants = array<i64>, entry = "soap_native_1_softmax_0"}], name = "soap_native_1_softmax", scratch = 0 : i64}
+// GPU-SAME: {blocks = 8 : i64, constants = array<i64>, entry = "soap_native_1_softmax_0", held}], name = "soap_native_1_softmax", scratch = 0 : i64}
 
 // The only buffer in shared memory: partial results of warps.
 // GPU-COUNT-1: memref.global "private" @{{.*}} : memref<256xf32, 3>

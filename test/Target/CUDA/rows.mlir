@@ -4,10 +4,10 @@
 // row as hold groups of four elements of it where rows are few, and without scratch
 // memory; elements that do not lie side by side are held one by one.
 // CHECK: cuda.kernels = [
-// CHECK-SAME: {launches = [{blocks = 8 : i64, constants = array<i64>, entry = "soap_native_0_softmax_0"}], name = "soap_native_0_softmax", scratch = 0 : i64}
-// CHECK-SAME: {launches = [{blocks = 8 : i64, constants = array<i64>, entry = "soap_native_1_softmax_0"}], name = "soap_native_1_softmax", scratch = 0 : i64}
-// CHECK-SAME: {launches = [{blocks = 2 : i64, constants = array<i64>, entry = "soap_native_2_layer_norm_0"}], name = "soap_native_2_layer_norm", scratch = 0 : i64}
-// CHECK-SAME: {launches = [{blocks = 5 : i64, constants = array<i64>, entry = "soap_native_3_reduce_0"}], name = "soap_native_3_reduce", scratch = 0 : i64}
+// CHECK-SAME: {launches = [{blocks = 8 : i64, constants = array<i64>, entry = "soap_native_0_softmax_0", held}], name = "soap_native_0_softmax", scratch = 0 : i64}
+// CHECK-SAME: {launches = [{blocks = 8 : i64, constants = array<i64>, entry = "soap_native_1_softmax_0", held}], name = "soap_native_1_softmax", scratch = 0 : i64}
+// CHECK-SAME: {launches = [{blocks = 2 : i64, constants = array<i64>, entry = "soap_native_2_layer_norm_0", held}], name = "soap_native_2_layer_norm", scratch = 0 : i64}
+// CHECK-SAME: {launches = [{blocks = 5 : i64, constants = array<i64>, entry = "soap_native_3_reduce_0", held}], name = "soap_native_3_reduce", scratch = 0 : i64}
 func.func @few(%x: tensor<8x1000xf32>, %y: tensor<4x5x60xf32>, %s: tensor<5x60xf32>, %z: tensor<4x5x9x9xf32>) {
   %0 = nn.softmax %x {nn.name = "a", axis = 1 : i64} : tensor<8x1000xf32>
   %1 = nn.softmax %x {nn.name = "b", axis = 1 : i64, log} : tensor<8x1000xf32>

@@ -183,4 +183,60 @@ def FuseFollowersPass : Pass<"soaprt-fuse-followers", "::mlir::ModuleOp"> {
   ];
 }
 
+def JoinKernelsPass : Pass<"soaprt-join-kernels", "::mlir::ModuleOp"> {
+  let summary = "Make one native kernel of several that pass rows on";
+  let description = [{
+    Two launches of native kernels of one program, of which the second reads what
+    the first writes, become one, if the target says that one kernel of both goes
+    through memory once (`Target::paysJoined`): on GPUs, if it is one launch whose
+    rows threads hold in registers. So a scale, a mask and a softmax are one
+    kernel, and a residual sum, a layer norm and a cast. Which operations these
+    are is not looked at, but that all of one of the two kernels are per element.
+    Larger kernels are made two by two.
+
+    - What lies between and is read by the second launch alone is no buffer any
+      more, and has no tile. What others read, too, or a view shows, stays a
+      result of the joined kernel.
+    - The launch stands where the second one stood, if no row in between reads
+      or writes what the first one writes, or writes what it reads; else where the
+      first one stood, if the same holds of the second one; else nothing is
+      joined. It has the node and the task of the launch that was not per element.
+    - Results of the first launch that are sent stay as they are, and so does a
+      second launch that waits for what is received and the first one does not
+      read: nothing is to be sent or computed later than it was.
+    - No input of the kernel is in the buffer of a result. Parts of sums, what is
+      kept from step to step, buffers with channels last and channel shuffles
+      (`soaprt-join-reshapes`) stay as they are.
+
+    The key of the kernel is both keys with `&` between them. It is none that a
+    cost model asks for: strategies are chosen, and steps simulated, with the
+    times of both operations.
+
+    Expects the result of convert-soap-to-soaprt, soaprt-assign-layouts or
+    soaprt-fuse-followers, before streams are assigned. Functions of kernels that
+    are not launched any more stay in `module @kernels`.
+
+    Before:
+    ```mlir
+    %t0 = soaprt.launch "add" @k0(%a, %b : …) to (%sum : …)
+    %t1 = soaprt.launch "norm" @k1(%sum, %scale : …) to (%y : …)
+    ```
+    After, where a later row reads the sum:
+    ```mlir
+    %t0 = soaprt.launch "norm" @k2(%a, %b, %scale : …) to (%sum, %y : …)
+    ```
+  }];
+  let dependentDialects = ["::soap::soaprt::SOAPRTDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"\"",
+           "What is compiled for; empty: the first target of soap-compile "
+           "--help">
+  ];
+  let statistics = [
+    Statistic<"numJoined", "joined", "Number of launches that are gone">,
+    Statistic<"numTried", "tried",
+              "Number of different kernels that the target was asked about">
+  ];
+}
+
 #endif // SOAP_CONVERSION_SOAPTOSOAPRT_PASSES_TD

@@ -29,6 +29,9 @@ std::unique_ptr<mlir::Pass> createAssignLayoutsPass(const Target &target);
 std::unique_ptr<mlir::Pass> createFuseFollowersPass(const Target &target,
                                                     bool keepNaN);
 
+/// soaprt-join-kernels for `target`, which outlives the pass.
+std::unique_ptr<mlir::Pass> createJoinKernelsPass(const Target &target);
+
 } // namespace soap
 
 #endif // SOAP_CONVERSION_SOAPTOSOAPRT_SOAPTOSOAPRT_H

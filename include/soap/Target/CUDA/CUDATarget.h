@@ -41,6 +41,11 @@ public:
   bool separatesBias() const override { return true; }
   /// What tensor cores load at once.
   int64_t getRowAlignment() const override { return 16; }
+  /// Rows that threads hold in registers are read and written once, whatever is
+  /// done with them: a kernel pays if it is one launch of such rows.
+  bool joinsKernels() const override { return true; }
+  void buildJoinedPipeline(mlir::OpPassManager &passes) const override;
+  bool paysJoined(mlir::ModuleOp kernels) const override;
   /// None fails: GPUs of compute capability 8.0 have tensor cores for all.
   llvm::Error checkPrecision(Precision precision) const override;
   /// An upper bound, from what the tables say: no GPU is asked.

@@ -43,7 +43,8 @@ def DistributeKernelsPass
     in shared memory alone. The kernels
     themselves are erased: `cuda.kernels` on the module lists for each one, in
     the order of the kernels, its name, the bytes of its scratch memory and its
-    launches (entry, blocks or items per block, constants; or product).
+    launches (entry, blocks or items per block, constants, whether rows are held
+    in registers; or product).
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
