@@ -22,7 +22,7 @@ func.func @main() {
   %norm2 = nn.layer_norm %sum2, %g bias %h {nn.name = "norm2", axis = 2 : i64, epsilon = 1.0e-5 : f32} : (tensor<2x16x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<2x16x64xf32>
   %last = nn.matmul %norm2, %w {nn.name = "last"} : (tensor<2x16x64xf32>, tensor<64x64xf32>) -> tensor<2x16x64xf32>
   %y = nn.add %last, %sum2 {nn.name = "y"} : (tensor<2x16x64xf32>, tensor<2x16x64xf32>) -> tensor<2x16x64xf32>
-  %p = nn.softmax %y {nn.name = "p", axis = 2 : i64} : tensor<2x16x64xf32>
+  %p = nn.softmax %y {nn.name = "last_weights", axis = 2 : i64} : tensor<2x16x64xf32>
   nn.output %p {nn.name = "p"} : tensor<2x16x64xf32>
   return
 }
