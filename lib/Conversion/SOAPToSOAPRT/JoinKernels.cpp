@@ -87,6 +87,7 @@ private:
   bool staysInTime(const Join &join);
   bool findPlace(Join &join);
   bool isTouchedBetween(Value value, const Join &join, bool alsoRead);
+  int64_t bytesBehind(LaunchOp launch);
   LaunchOp apply(const Join &join, KernelOp kernel);
 
   soaprt::MainOp main_;
@@ -297,7 +298,42 @@ bool ProgramJoins::isTouchedBetween(Value value, const Join &join,
          (alsoRead && llvm::any_of(uses.readers, isBetween));
 }
 
-/// Where the joined launch may stand: a row between the two sees no difference.
+/// How much more memory activations take behind a launch than in front of it:
+/// its results, less those operands that nobody reads again.
+int64_t ProgramJoins::bytesBehind(LaunchOp launch) {
+  int64_t bytes = 0;
+  auto bytesOf = [](Value value) -> int64_t {
+    soaprt::BufferType type = soaprt::getStorage(value).buffer.getType();
+    return type.getSpace() == Space::Activations ? type.getBytes() : 0;
+  };
+  llvm::SmallDenseSet<Operation *> seen;
+  for (Value output : launch.getOutputs())
+    bytes += bytesOf(output);
+  for (Value input : launch.getInputs()) {
+    auto isDone = [&](RowOpInterface row) {
+      return row->getBlock() == launch->getBlock() &&
+             (row == launch || row->isBeforeInBlock(launch));
+    };
+    if (seen.insert(soaprt::getStorage(input).buffer).second &&
+        llvm::all_of(uses_.of(input).readers, isDone))
+      bytes -= bytesOf(input);
+  }
+  return bytes;
+}
+
+/// Whether so many rows stand between two launches that memory counts: a result
+/// of a forward pass may wait for the backward pass.
+static bool areFarApart(LaunchOp first, LaunchOp second) {
+  constexpr int mostRows = 16;
+  Operation *row = first->getNextNode();
+  for (int count = 0; row != second; row = row->getNextNode())
+    if (++count > mostRows)
+      return true;
+  return false;
+}
+
+/// Where the joined launch may stand: a row between the two sees no difference,
+/// and if there are many, what lives meanwhile takes no more memory.
 bool ProgramJoins::findPlace(Join &join) {
   LaunchOp first = join.first, second = join.second;
   auto isHeldBetween = [&](Operation *row) {
@@ -305,7 +341,7 @@ bool ProgramJoins::findPlace(Join &join) {
   };
   if (llvm::any_of(held_, isHeldBetween))
     return false;
-  auto canMove = [&](LaunchOp launch) {
+  auto isFree = [&](LaunchOp launch) {
     return llvm::none_of(launch.getOutputs(),
                          [&](Value output) {
                            return isTouchedBetween(
@@ -316,9 +352,10 @@ bool ProgramJoins::findPlace(Join &join) {
              return isTouchedBetween(input, join, /*alsoRead=*/false);
            });
   };
-  if (canMove(first))
+  bool areFar = areFarApart(first, second);
+  if (isFree(first) && (!areFar || bytesBehind(first) >= 0))
     return true;
-  join.atFirst = canMove(second);
+  join.atFirst = isFree(second) && (!areFar || bytesBehind(second) <= 0);
   return join.atFirst;
 }
 

@@ -33,7 +33,6 @@ soaprt.device @d0 id 0 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   soaprt.init {}
@@ -58,7 +57,6 @@ soaprt.device @d1 id 1 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   soaprt.init {}
@@ -85,7 +83,6 @@ soaprt.device @d2 id 2 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   soaprt.init {}
@@ -188,7 +185,6 @@ soaprt.device @d6 id 6 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   soaprt.init {}
@@ -213,7 +209,6 @@ soaprt.device @d7 id 7 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   soaprt.init {}
@@ -237,7 +232,6 @@ soaprt.device @d8 id 8 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   soaprt.init {}
@@ -261,7 +255,6 @@ soaprt.device @d9 id 9 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   soaprt.init {}
@@ -286,7 +279,6 @@ soaprt.device @d10 id 10 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   soaprt.init {}
@@ -310,7 +302,6 @@ soaprt.device @d11 id 11 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %v = soaprt.view %sum[0] : <8x64xf32, activations> -> <8x64xf32, activations>
@@ -335,7 +326,6 @@ soaprt.device @d12 id 12 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %v = soaprt.view %sum[0] : <8x64xf32, activations> -> <8x64xf32, activations>
@@ -360,7 +350,6 @@ soaprt.device @d13 id 13 {
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   soaprt.init {}
@@ -385,8 +374,6 @@ soaprt.device @d14 id 14 {
   %a = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
-  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
   soaprt.init {}
@@ -421,6 +408,183 @@ soaprt.device @d15 id 15 {
     soaprt.launch "scale" @scale(%t : !soaprt.buffer<64xf32, activations>) to (%s : !soaprt.buffer<64xf32, activations>)
     soaprt.launch "add" @add(%a, %b : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<8x64xf32, activations>) to (%sum : !soaprt.buffer<8x64xf32, activations>)
     soaprt.exchange "received" tag 0 send () to [] receive (%z : !soaprt.buffer<8x64xf32, activations>) from [0] {soaprt.held}
+    soaprt.launch "norm" @norm(%sum, %s : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<64xf32, activations>) to (%y : !soaprt.buffer<8x64xf32, activations>)
+  }
+}
+
+// Tests that launches far from each other stay apart where what lives meanwhile would
+// take more memory: two operands, or the sum and the result, in place of the sum.
+// CHECK-LABEL: soaprt.device @d16 
+// CHECK: soaprt.copy "fill"
+// CHECK-NEXT: soaprt.launch "scale"
+// CHECK-NEXT: soaprt.launch "add"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.launch "norm" @norm(
+// CHECK-NEXT: soaprt.launch "relu"
+// CHECK-NEXT: }
+soaprt.device @d16 id 16 {
+  %a = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
+  %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "fill" () to (%a, %b, %t : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<64xf32, activations>) [] fill 1.0 : f32
+    soaprt.launch "scale" @scale(%t : !soaprt.buffer<64xf32, activations>) to (%s : !soaprt.buffer<64xf32, activations>)
+    soaprt.launch "add" @add(%a, %b : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<8x64xf32, activations>) to (%sum : !soaprt.buffer<8x64xf32, activations>)
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.launch "norm" @norm(%sum, %s : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<64xf32, activations>) to (%y : !soaprt.buffer<8x64xf32, activations>)
+    soaprt.launch "relu" @relu(%sum : !soaprt.buffer<8x64xf32, activations>) to (%z : !soaprt.buffer<8x64xf32, activations>)
+  }
+}
+
+// Tests that the launch stands where the first one stood if the result then lives in
+// place of the sum.
+// CHECK-LABEL: soaprt.device @d17 
+// CHECK: soaprt.copy "fill"
+// CHECK-NEXT: soaprt.launch "scale"
+// CHECK-NEXT: soaprt.launch "norm" @{{.*}}(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) to(%{{[0-9]+}} : 
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: }
+soaprt.device @d17 id 17 {
+  %a = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
+  %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "fill" () to (%a, %b, %t : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<64xf32, activations>) [] fill 1.0 : f32
+    soaprt.launch "scale" @scale(%t : !soaprt.buffer<64xf32, activations>) to (%s : !soaprt.buffer<64xf32, activations>)
+    soaprt.launch "add" @add(%a, %b : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<8x64xf32, activations>) to (%sum : !soaprt.buffer<8x64xf32, activations>)
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.launch "norm" @norm(%sum, %s : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<64xf32, activations>) to (%y : !soaprt.buffer<8x64xf32, activations>)
+  }
+}
+
+// Tests that it stands where the second one stood if one operand lives in place of the
+// sum.
+// CHECK-LABEL: soaprt.device @d18 
+// CHECK: soaprt.copy "fill"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.copy "z"
+// CHECK-NEXT: soaprt.launch "scale"
+// CHECK-NEXT: soaprt.launch "norm" @{{.*}}(%{{.*}}, %{{.*}} : {{.*}}) to(%{{[0-9]+}} : 
+// CHECK-NEXT: }
+soaprt.device @d18 id 18 {
+  %a = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %b = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %sum = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %y = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %z = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
+  %s = soaprt.buffer : !soaprt.buffer<64xf32, activations>
+  %t = soaprt.buffer : !soaprt.buffer<64xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "fill" () to (%a, %b, %t : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<64xf32, activations>) [] fill 1.0 : f32
+    soaprt.launch "relu" @relu(%a : !soaprt.buffer<8x64xf32, activations>) to (%sum : !soaprt.buffer<8x64xf32, activations>)
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.copy "z" () to (%z : !soaprt.buffer<8x64xf32, activations>) [] fill 1.0 : f32
+    soaprt.launch "scale" @scale(%t : !soaprt.buffer<64xf32, activations>) to (%s : !soaprt.buffer<64xf32, activations>)
     soaprt.launch "norm" @norm(%sum, %s : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<64xf32, activations>) to (%y : !soaprt.buffer<8x64xf32, activations>)
   }
 }

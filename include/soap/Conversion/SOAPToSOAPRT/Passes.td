@@ -201,9 +201,13 @@ def JoinKernelsPass : Pass<"soaprt-join-kernels", "::mlir::ModuleOp"> {
       or writes what the first one writes, or writes what it reads; else where the
       first one stood, if the same holds of the second one; else nothing is
       joined. It has the node and the task of the launch that was not per element.
+    - Where more than 16 rows stand in between, what lives meanwhile may take no
+      more memory than before: a launch moves down if its results are as large as
+      those operands that nobody reads again, and up if they are no larger.
     - Results of the first launch that are sent stay as they are, and so does a
       second launch that waits for what is received and the first one does not
-      read: nothing is to be sent or computed later than it was.
+      read: no transfer waits for the second operation, nor the first operation
+      for a transfer.
     - No input of the kernel is in the buffer of a result. Parts of sums, what is
       kept from step to step, buffers with channels last and channel shuffles
       (`soaprt-join-reshapes`) stay as they are.

@@ -26,12 +26,12 @@ namespace cuda {
 /// On the module, after cuda-distribute-kernels: an array with a dictionary per
 /// kernel, which has `name`, `scratch` (bytes) and `launches`, an array of
 /// dictionaries with `entry`, `blocks` or `items`, `constants`, and `held` of
-/// rows that are in registers; or with `product` and `constants`, the bytes from the start of the buffers of its
-/// matrices a, b and c. `products`, if there are any, has a dictionary for
-/// each: `sizes` (matrices, rows, columns, sum); `a`, `b` and `c` (the number
-/// of the buffer, and the elements from one matrix, row and column to the
-/// next); perhaps `adds`. Where factors may be rounded to TF32, there is
-/// `tf32`.
+/// rows that are in registers; or with `product` and `constants`, the bytes
+/// from the start of the buffers of its matrices a, b and c. `products`, if
+/// there are any, has a dictionary for each: `sizes` (matrices, rows, columns,
+/// sum); `a`, `b` and `c` (the number of the buffer, and the elements from one
+/// matrix, row and column to the next); perhaps `adds`. Where factors may be
+/// rounded to TF32, there is `tf32`.
 inline constexpr llvm::StringLiteral kernelsAttr = "cuda.kernels";
 /// On an entry: threads per block.
 inline constexpr llvm::StringLiteral threadsAttr = "cuda.threads";
