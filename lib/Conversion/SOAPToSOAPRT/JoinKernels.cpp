@@ -13,6 +13,7 @@
 #include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
 #include "soap/Target/ChosenTarget.h"
 #include "soap/Testing/PlantedFault.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Debug.h"
 #include <map>
@@ -56,7 +57,9 @@ public:
   }
   /// Null if one kernel does not pay.
   KernelOp findOrMake(const Join &join);
-  void eraseUnused() { eraseUnlaunched(module_, symbols_); }
+  /// Erases kernels that nobody launches any more, and makes the functions of
+  /// those that were joined and are launched.
+  void finish();
   int64_t numTried() const { return tried_.size(); }
 
 private:
@@ -68,6 +71,7 @@ private:
   Runner run_;
   SymbolTable symbols_;
   NativeKernels natives_;
+  llvm::DenseSet<Operation *> made_; ///< Some were erased.
   /// By both kernels and by what is whose operand and result.
   std::map<std::tuple<Operation *, Operation *, std::vector<int64_t>>, KernelOp>
       tried_;
@@ -132,6 +136,7 @@ static SmallVector<Value> appendBody(OpBuilder &builder, KernelOp kernel,
       [&](Value result) { return mapping.lookup(result); });
 }
 
+/// A kernel of both, with the function of the first one until finish().
 KernelOp JoinedKernels::make(const Join &join) {
   KernelOp first = lookup(join.first), second = lookup(join.second);
   auto made = cast<KernelOp>(first->cloneWithoutRegions());
@@ -213,13 +218,23 @@ KernelOp JoinedKernels::findOrMake(const Join &join) {
     return {};
   }
   symbols_.insert(made, Block::iterator(one));
-  NativeKernelCall call = *natives_.getOrCreate(made.getBlock());
-  MLIRContext *context = module_.getContext();
-  made.setNativeAttr(SymbolRefAttr::get(
-      context, natives_.getModule().getSymName().value_or("kernels"),
-      FlatSymbolRefAttr::get(context, call.symbol)));
-  made.setIndex(call.index);
+  made_.insert(made);
   return known->second = made;
+}
+
+void JoinedKernels::finish() {
+  eraseUnlaunched(module_, symbols_);
+  MLIRContext *context = module_.getContext();
+  for (auto kernel : module_.getOps<KernelOp>()) {
+    if (!made_.contains(kernel))
+      continue;
+    // It was made before, when the target was asked.
+    NativeKernelCall call = *natives_.getOrCreate(kernel.getBlock());
+    kernel.setNativeAttr(SymbolRefAttr::get(
+        context, natives_.getModule().getSymName().value_or("kernels"),
+        FlatSymbolRefAttr::get(context, call.symbol)));
+    kernel.setIndex(call.index);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -462,7 +477,7 @@ struct JoinKernelsPass : soap::impl::JoinKernelsPassBase<JoinKernelsPass> {
         numJoined += joins.numJoined;
       }
     numTried += kernels.numTried();
-    kernels.eraseUnused();
+    kernels.finish();
   }
 
 private:

@@ -217,8 +217,8 @@ def JoinKernelsPass : Pass<"soaprt-join-kernels", "::mlir::ModuleOp"> {
     times of both operations.
 
     Expects the result of convert-soap-to-soaprt, soaprt-assign-layouts or
-    soaprt-fuse-followers, before streams are assigned. Functions of kernels that
-    are not launched any more stay in `module @kernels`.
+    soaprt-fuse-followers, before streams are assigned. The functions of the
+    kernels that were joined stay in `module @kernels`.
 
     Before:
     ```mlir
