@@ -72,7 +72,9 @@ ModelGraph::load(const ModelSpec &spec) {
     return module.takeError();
   model->module_ = std::move(*module);
   mlir::PassManager passes(&model->context_);
-  buildNormalizePipeline(passes, spec.unroll);
+  NormalizeChoices choices;
+  choices.unrollRNN = spec.unroll;
+  buildNormalizePipeline(passes, choices);
   auto failed = [&] {
     return llvm::createStringError("expected a model that can be planned, "
                                    "got: '" +
