@@ -10,14 +10,18 @@
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 using namespace soap;
 using llvm::SmallVector;
 
-/// All degrees with a product of at most `maxTasks`, copies last.
-static void enumerateDegrees(llvm::ArrayRef<int64_t> extents,
-                             llvm::ArrayRef<int32_t> allowed, int32_t left,
-                             Degrees &current, std::vector<Degrees> &out) {
+/// Calls `visit` with all degrees with a product of at most `left`, copies
+/// last.
+static void forEachDegrees(llvm::ArrayRef<int64_t> extents,
+                           llvm::ArrayRef<int32_t> allowed, int32_t left,
+                           Degrees &current,
+                           llvm::function_ref<void(const Degrees &)> visit) {
   size_t loop = current.loops.size();
   int64_t limit =
       loop < extents.size() ? std::min<int64_t>(extents[loop], left) : left;
@@ -26,15 +30,34 @@ static void enumerateDegrees(llvm::ArrayRef<int64_t> extents,
       break;
     if (loop == extents.size()) {
       current.replicate = degree;
-      out.push_back(current);
+      visit(current);
       continue;
     }
     current.loops.push_back(degree);
-    enumerateDegrees(extents, allowed, left / degree, current, out);
+    forEachDegrees(extents, allowed, left / degree, current, visit);
     current.loops.pop_back();
   }
   current.replicate = 1;
 }
+
+static std::vector<Degrees> listDegrees(llvm::ArrayRef<int64_t> extents,
+                                        llvm::ArrayRef<int32_t> allowed,
+                                        int32_t maxTasks) {
+  Degrees current;
+  size_t count = 0;
+  forEachDegrees(extents, allowed, maxTasks, current,
+                 [&](const Degrees &) { ++count; });
+  std::vector<Degrees> result;
+  result.reserve(count);
+  forEachDegrees(extents, allowed, maxTasks, current,
+                 [&](const Degrees &degrees) { result.push_back(degrees); });
+  return result;
+}
+
+struct ConfigurationSpace::DegreesList {
+  std::once_flag once;
+  std::vector<Degrees> degrees;
+};
 
 ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
                                        const Topology &topology,
@@ -53,7 +76,8 @@ ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
       allowed_.push_back(degree);
   for (int32_t id = 0; id < graph.numNodes(); ++id)
     mainOperands_.push_back(mainOperand(graph, id));
-  degrees_.resize(graph.numGroups());
+  std::map<SmallVector<int64_t, 6>, std::shared_ptr<DegreesList>> lists;
+  lists_.resize(graph.numGroups());
   extents_.resize(graph.numGroups());
   for (int32_t group = 0; group < graph.numGroups(); ++group) {
     llvm::ArrayRef<int32_t> members = graph.group(group);
@@ -71,10 +95,20 @@ ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
         if (same >= 0)
           extents[same] = std::min(extents[same], loop.extent);
     }
-    Degrees current;
-    enumerateDegrees(extents, allowed_, maxTasks_, current, degrees_[group]);
+    std::shared_ptr<DegreesList> &list = lists[extents];
+    if (!list)
+      list = std::make_shared<DegreesList>();
+    lists_[group] = list;
     extents_[group] = std::move(extents);
   }
+}
+
+llvm::ArrayRef<Degrees> ConfigurationSpace::degrees(int32_t group) const {
+  DegreesList &list = *lists_[group];
+  std::call_once(list.once, [&] {
+    list.degrees = listDegrees(extents_[group], allowed_, maxTasks_);
+  });
+  return list.degrees;
 }
 
 bool ConfigurationSpace::fits(int32_t group, const Degrees &degrees) const {
@@ -99,11 +133,8 @@ static SmallVector<int64_t, 6> extentsOf(const GraphNode &node) {
 }
 
 std::vector<Degrees> ConfigurationSpace::updateDegrees(int32_t update) const {
-  Degrees current;
-  std::vector<Degrees> result;
-  enumerateDegrees(extentsOf(graph_.node(graph_.update(update).front())),
-                   allowed_, maxTasks_, current, result);
-  return result;
+  return listDegrees(extentsOf(graph_.node(graph_.update(update).front())),
+                     allowed_, maxTasks_);
 }
 
 bool ConfigurationSpace::allowsUpdate(int32_t update,
@@ -132,14 +163,14 @@ bool ConfigurationSpace::allows(llvm::ArrayRef<int64_t> extents,
 
 double ConfigurationSpace::size(int32_t group) const {
   double sum = 0;
-  for (const Degrees &degrees : degrees_[group])
+  for (const Degrees &degrees : degrees(group))
     sum += std::pow(numDevices_, degrees.numTasks());
   return sum;
 }
 
 std::vector<Configuration> ConfigurationSpace::all(int32_t group) const {
   std::vector<Configuration> result;
-  for (const Degrees &degrees : degrees_[group]) {
+  for (const Degrees &degrees : degrees(group)) {
     Configuration config;
     config.degrees = degrees;
     config.devices.assign(degrees.numTasks(), 0);
@@ -158,7 +189,8 @@ std::vector<Configuration> ConfigurationSpace::all(int32_t group) const {
 
 Configuration ConfigurationSpace::sample(int32_t group, Random &random) const {
   Configuration config;
-  config.degrees = degrees_[group][random.below(degrees_[group].size())];
+  llvm::ArrayRef<Degrees> choices = degrees(group);
+  config.degrees = choices[random.below(choices.size())];
   config.devices.resize(config.degrees.numTasks());
   for (int32_t &device : config.devices.edit())
     device = static_cast<int32_t>(random.below(numDevices_));
@@ -169,7 +201,7 @@ Configuration ConfigurationSpace::sampleStructured(int32_t group,
                                                    Random &random) const {
   // Draw until the number of tasks divides the number of devices: such grids
   // tile the machine. One task always does.
-  const std::vector<Degrees> &choices = degrees_[group];
+  llvm::ArrayRef<Degrees> choices = degrees(group);
   Configuration config;
   for (int tries = 0; tries < 8; ++tries) {
     config.degrees = choices[random.below(choices.size())];

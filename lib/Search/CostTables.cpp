@@ -97,7 +97,6 @@ int64_t detail::sumOfCosts(const SearchProblem &problem,
 namespace {
 struct RatedDegrees {
   const Degrees *degrees;
-  int32_t tasks;
   bool isSimple; ///< One loop is split, or there are copies alone.
   double rating; ///< Less is better.
 };
@@ -113,45 +112,62 @@ static Configuration onFirstDevices(const Degrees &degrees) {
 }
 
 /// The degrees of a group with at most one task per device, by numbers of
-/// tasks, and of those the most promising first.
-static std::vector<std::vector<RatedDegrees>>
-rate(const SearchProblem &problem, const ConfigurationSpace &space,
-     DegreesCosts &costs, int32_t group) {
+/// tasks. Every second number of tasks is left out, the highest never, as long
+/// as there is no place for simple splits and some others of each.
+static std::vector<std::vector<const Degrees *>>
+byTasks(const ConfigurationSpace &space, int32_t group, size_t mostChoices) {
+  std::map<int32_t, std::vector<const Degrees *>> all;
+  for (const Degrees &degrees : space.degrees(group))
+    if (auto tasks = static_cast<int32_t>(degrees.numTasks());
+        tasks <= space.numDevices())
+      all[tasks].push_back(&degrees);
+  std::vector<std::vector<const Degrees *>> result;
+  for (auto &[tasks, degrees] : all)
+    result.push_back(std::move(degrees));
+  size_t enough = space.extents(group).size() + 3;
+  while (result.size() > 2 && result.size() * enough > mostChoices + enough) {
+    std::vector<std::vector<const Degrees *>> fewer;
+    for (size_t i = 0; i < result.size(); ++i)
+      if (i == 0 || (result.size() - 1 - i) % 2 == 0)
+        fewer.push_back(std::move(result[i]));
+    if (fewer.size() == result.size())
+      break;
+    result = std::move(fewer);
+  }
+  return result;
+}
+
+/// Degrees of a group with the same number of tasks, the most promising first.
+static std::vector<RatedDegrees> rate(const SearchProblem &problem,
+                                      DegreesCosts &costs, int32_t group,
+                                      ArrayRef<const Degrees *> choices) {
   const OperatorGraph &graph = problem.graph;
   ArrayRef<int32_t> members = graph.group(group);
-  std::map<int32_t, std::vector<RatedDegrees>> rated;
-  for (const Degrees &degrees : space.degrees(group)) {
-    auto tasks = static_cast<int32_t>(degrees.numTasks());
-    if (tasks > space.numDevices())
-      continue;
+  std::vector<RatedDegrees> result;
+  for (const Degrees *degrees : choices) {
     int64_t ns = 0;
     for (int32_t id : members)
       ns += *llvm::max_element(
           id == members.front()
-              ? costs.ofLastTask(id, degrees)
+              ? costs.ofLastTask(id, *degrees)
               : costs.ofLastTask(
-                    id,
-                    memberConfiguration(graph.node(members.front()),
-                                        onFirstDevices(degrees), graph.node(id))
-                        .degrees));
+                    id, memberConfiguration(graph.node(members.front()),
+                                            onFirstDevices(*degrees),
+                                            graph.node(id))
+                            .degrees));
     // Every further loop that is split counts like a quarter more time: it
     // mostly moves more.
-    auto splits = llvm::count_if(degrees.loops,
+    auto splits = llvm::count_if(degrees->loops,
                                  [](int32_t degree) { return degree > 1; }) +
-                  (degrees.replicate > 1);
-    rated[tasks].push_back(
-        {&degrees, tasks, splits <= 1,
+                  (degrees->replicate > 1);
+    result.push_back(
+        {degrees, splits <= 1,
          static_cast<double>(ns) * (1 + 0.25 * static_cast<double>(splits))});
   }
-  std::vector<std::vector<RatedDegrees>> result;
-  for (auto &[tasks, entries] : rated) {
-    llvm::stable_sort(entries,
-                      [](const RatedDegrees &a, const RatedDegrees &b) {
-                        return std::tuple(!a.isSimple, a.rating) <
-                               std::tuple(!b.isSimple, b.rating);
-                      });
-    result.push_back(std::move(entries));
-  }
+  llvm::stable_sort(result, [](const RatedDegrees &a, const RatedDegrees &b) {
+    return std::tuple(!a.isSimple, a.rating) <
+           std::tuple(!b.isSimple, b.rating);
+  });
   return result;
 }
 
@@ -172,25 +188,14 @@ detail::chooseConfigurations(const SearchProblem &problem,
       result.push_back(result[it->second]);
       continue;
     }
-    auto rated = rate(problem, space, costs, group);
-    // Every second number of tasks is left out, the highest never, as long as
-    // there is no place for simple splits and some others.
-    size_t enough = space.extents(group).size() + 3;
-    while (rated.size() > 2 && rated.size() * enough > mostChoices + enough) {
-      std::vector<std::vector<RatedDegrees>> fewer;
-      for (size_t i = 0; i < rated.size(); ++i)
-        if (i == 0 || (rated.size() - 1 - i) % 2 == 0)
-          fewer.push_back(std::move(rated[i]));
-      if (fewer.size() == rated.size())
-        break;
-      rated = std::move(fewer);
-    }
+    auto tasks = byTasks(space, group, mostChoices);
     // What is left is shared by the numbers of tasks that are left.
     std::vector<Configuration> &choices = result.emplace_back();
     size_t left = std::max<size_t>(1, mostChoices);
-    for (auto [index, same] : llvm::enumerate(rated)) {
-      size_t share = llvm::divideCeil(left, rated.size() - index);
-      for (const RatedDegrees &entry : ArrayRef(same).take_front(share))
+    for (auto [index, same] : llvm::enumerate(tasks)) {
+      size_t share = llvm::divideCeil(left, tasks.size() - index);
+      std::vector<RatedDegrees> rated = rate(problem, costs, group, same);
+      for (const RatedDegrees &entry : ArrayRef(rated).take_front(share))
         choices.push_back(onFirstDevices(*entry.degrees));
       left -= std::min(share, same.size());
     }

@@ -36,7 +36,11 @@ taskCost(const SearchProblem &problem, int32_t id, const Degrees &degrees,
   if (problem.graph.node(id).followedOperand >= 0 &&
       follower == FollowerCost::Joined)
     return std::vector<int64_t>(problem.topology.kinds().size(), 0);
-  TaskWork work = problem.graph.taskWork(id, degrees, task);
+  bool wantsKey =
+      llvm::any_of(problem.topology.kinds(), [&](const DeviceKind &kind) {
+        return problem.costs.wantsKeys(kind);
+      });
+  TaskWork work = problem.graph.taskWork(id, degrees, task, wantsKey);
   KernelQuery query =
       detail::describeTask(problem.graph, id, degrees, task, work);
   std::vector<int64_t> ns;
@@ -191,8 +195,11 @@ detail::DegreesCosts::ofApart(int32_t node, const Degrees &degrees) {
 
 llvm::ArrayRef<int64_t>
 detail::DegreesCosts::ofLastTask(int32_t node, const Degrees &degrees) {
-  return findOrMake(mutex_, lastTasks_[classOf(node)], keyOf(degrees), [&] {
+  // Copies cost what the task costs that they are copies of.
+  Degrees once = degrees;
+  once.replicate = 1;
+  return findOrMake(mutex_, lastTasks_[classOf(node)], keyOf(once), [&] {
     return std::make_unique<const std::vector<int64_t>>(
-        taskCost(problem_, node, degrees, degrees.numTasks() - 1));
+        taskCost(problem_, node, once, once.numTasks() - 1));
   });
 }

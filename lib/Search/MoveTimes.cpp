@@ -184,6 +184,29 @@ uint32_t MoveTable::add(const Need &need) {
 }
 
 namespace {
+/// What the tiles of a need read, asked for with many layouts.
+struct Demand {
+  const Need &need;
+  std::vector<Box> boxes;
+  std::vector<int64_t> volumes;
+
+  explicit Demand(const Need &need) : need(need) {
+    auto tiles = static_cast<int64_t>(need.devices.size()) / need.copies;
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      boxes.push_back(need.tileBox(tile));
+      volumes.push_back(volume(boxes.back()));
+    }
+  }
+};
+
+/// volume(intersect(a, b)), of boxes that are compared by the million.
+int64_t sharedVolume(const Box &a, const Box &b) {
+  int64_t product = 1;
+  for (size_t dim = 0; dim < a.size() && product != 0; ++dim)
+    product *= intersect(a[dim], b[dim]).size();
+  return product;
+}
+
 /// What every device has of a value.
 class Holdings {
 public:
@@ -204,18 +227,18 @@ public:
   /// What the readers wait for at least, on average: an exchange that is uneven
   /// is costed by its average. All that a device lacks comes over the links
   /// into it, and what its machine lacks over those from other machines.
-  double leastNs(const Need &need) const {
+  double leastNs(const Demand &demand) const {
+    const Need &need = demand.need;
     double sum = 0;
-    auto tiles = static_cast<int64_t>(need.devices.size()) / need.copies;
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-      Box box = need.tileBox(tile);
+    for (size_t tile = 0; tile < demand.boxes.size(); ++tile) {
       for (int32_t copy = 0; copy < need.copies; ++copy) {
         int32_t device = need.devices[tile * need.copies + copy];
-        int64_t lacking = missing(box, tilesOf_[device]);
+        int64_t lacking = missing(demand, tile, tilesOf_[device]);
         if (lacking == 0)
           continue;
         int32_t machine = cuts_.machineOf(device);
-        int64_t far = isPartial_ ? 0 : missing(box, tilesNear_[machine]);
+        int64_t far =
+            isPartial_ ? 0 : missing(demand, tile, tilesNear_[machine]);
         sum += std::max(take(cuts_.into(device), lacking),
                         far ? take(cuts_.intoFromFar(device), far) : 0);
       }
@@ -228,11 +251,16 @@ private:
     if (tiles.empty() || tiles.back() != tile)
       tiles.push_back(static_cast<int32_t>(tile));
   }
-  /// Elements of a box that are in none of some tiles, which do not overlap.
-  int64_t missing(const Box &box, ArrayRef<int32_t> tiles) const {
-    int64_t sum = volume(box);
-    for (int32_t tile : tiles)
-      sum -= volume(intersect(box, tiles_[tile]));
+  /// Elements that a tile of a need reads and that are in none of some tiles of
+  /// the layout, which do not overlap.
+  int64_t missing(const Demand &demand, size_t reader,
+                  ArrayRef<int32_t> tiles) const {
+    int64_t sum = demand.volumes[reader];
+    for (int32_t tile : tiles) {
+      if (sum == 0)
+        break;
+      sum -= sharedVolume(demand.boxes[reader], tiles_[tile]);
+    }
     return sum;
   }
   /// The cost model knows an all-gather by 32/33 of what is received, and
@@ -258,6 +286,7 @@ void MoveTable::bound(const Topology &topology) {
     keys_[place] = key;
   LinkCuts cuts(topology);
   std::vector<std::optional<Holdings>> holdings(layouts_.size());
+  std::vector<std::optional<Demand>> demands(needs_.size());
   leastNs_.clear();
   for (uint64_t key : keys_) {
     const auto &[layout, elementBytes] = layouts_[key >> 32];
@@ -265,10 +294,13 @@ void MoveTable::bound(const Topology &topology) {
     std::optional<Holdings> &own = holdings[key >> 32];
     if (!own)
       own.emplace(layout, elementBytes, cuts, topology.numDevices());
+    std::optional<Demand> &demand = demands[key & UINT32_MAX];
+    if (!demand)
+      demand.emplace(need);
     // What the host reads takes no time.
     leastNs_.push_back(llvm::is_contained(need.devices, topology.host())
                            ? 0
-                           : static_cast<int64_t>(own->leastNs(need)));
+                           : static_cast<int64_t>(own->leastNs(*demand)));
   }
   ns_.assign(keys_.size(), -1);
 }

@@ -338,9 +338,13 @@ int32_t OperatorGraph::find(llvm::StringRef name) const {
 }
 
 TaskWork OperatorGraph::taskWork(int32_t id, const Degrees &degrees,
-                                 int64_t task) const {
-  if (work_)
-    return work_(id, degrees, task);
+                                 int64_t task, bool wantsKey) const {
+  if (work_) {
+    TaskWork work = work_(id, degrees, task);
+    if (key_ && wantsKey)
+      work.key = key_(id, degrees, task);
+    return work;
+  }
   const GraphNode &node = nodes_[id];
   double units = 1;
   for (Range range : tileOfTask(node.spec, degrees, task))

@@ -194,9 +194,12 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
       [ops = result.ops](int32_t node, const Degrees &degrees, int64_t task) {
         auto op = cast<nn::PartitionOpInterface>(ops[node]);
         nn::LocalTile tile = nn::makeLocalTile(op, degrees, task);
-        return TaskWork{nn::kernelKey(op, tile), op.getFlops(tile),
-                        op.getBytes(tile),
+        return TaskWork{"", op.getFlops(tile), op.getBytes(tile),
                         nn::precisionOf(op).value_or(Precision::F32)};
+      },
+      [ops = result.ops](int32_t node, const Degrees &degrees, int64_t task) {
+        auto op = cast<nn::PartitionOpInterface>(ops[node]);
+        return nn::kernelKey(op, nn::makeLocalTile(op, degrees, task));
       });
   if (auto module = main->getParentOfType<ModuleOp>())
     result.graph.name = module.getName().value_or("").str();

@@ -86,6 +86,11 @@ public:
                    std::optional<KernelWork> work = std::nullopt);
   size_t numMeasured() const;
   bool isMeasured(llvm::StringRef key, const DeviceKind &kind) const;
+  /// False if nothing was measured on the device, so that times do not depend
+  /// on keys.
+  bool wantsKeys(const DeviceKind &kind) const {
+    return measured_.contains(kind.name);
+  }
   /// What is known without measuring, by class; empty if nothing was measured.
   std::vector<ClassError> classErrors(const DeviceKind &kind) const;
 

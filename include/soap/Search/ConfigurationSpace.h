@@ -16,6 +16,7 @@
 
 #include "soap/Search/Random.h"
 #include "soap/Search/Strategy.h"
+#include <memory>
 
 namespace soap {
 
@@ -34,9 +35,7 @@ public:
   int32_t numDevices() const { return numDevices_; }
   /// The degrees that fit all members of a group, in the loops of its first
   /// member.
-  llvm::ArrayRef<Degrees> degrees(int32_t group) const {
-    return degrees_[group];
-  }
+  llvm::ArrayRef<Degrees> degrees(int32_t group) const;
   /// Per loop of the group's first member, its units in the member that has the
   /// fewest: the highest degree that fits all of them.
   llvm::ArrayRef<int64_t> extents(int32_t group) const {
@@ -81,6 +80,9 @@ public:
               const Configuration &config) const;
 
 private:
+  /// All degrees within some extents, listed when they are first asked for.
+  struct DegreesList;
+
   /// True if degrees are at most `extents` and in the space.
   bool allows(llvm::ArrayRef<int64_t> extents, const Degrees &degrees) const;
   /// Puts tasks on devices that follow each other.
@@ -90,7 +92,8 @@ private:
   int32_t numDevices_, maxTasks_;
   std::vector<int32_t> groups_;
   std::vector<int32_t> mainOperands_; ///< Per node.
-  std::vector<std::vector<Degrees>> degrees_;
+  /// Per group of compute nodes; groups with equal extents have the same one.
+  std::vector<std::shared_ptr<DegreesList>> lists_;
   std::vector<llvm::SmallVector<int64_t, 6>> extents_; ///< Per group.
   std::vector<bool> isAllowed_;                        ///< Per degree.
   llvm::SmallVector<int32_t> allowed_;                 ///< Such degrees.

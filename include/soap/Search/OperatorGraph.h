@@ -94,15 +94,18 @@ struct GraphNode {
 /// What one task of a node is, as far as only the op knows. The shape of a
 /// contraction follows from the spec.
 struct TaskWork {
-  std::string key;  ///< KernelKey.
+  std::string key;  ///< KernelKey; empty where nobody wants to know it.
   double flops = 0; ///< Closed form on the task's boxes.
   /// Read from and written to memory. Absent: every element of the boxes once.
   std::optional<double> bytes = std::nullopt;
   Precision precision = Precision::F32; ///< What a product multiplies.
 };
-/// Thread-safe; called once per distinct tile shape of (node, degrees).
+/// @{ Thread-safe; called once per distinct tile shape of (node, degrees).
 using TaskWorkFn =
     std::function<TaskWork(int32_t node, const Degrees &degrees, int64_t task)>;
+using KernelKeyFn = std::function<std::string(
+    int32_t node, const Degrees &degrees, int64_t task)>;
+/// @}
 
 class OperatorGraph {
 public:
@@ -124,7 +127,12 @@ public:
   /// The callback for flops, bytes and KernelKey. Without it, flops are twice
   /// the product of all loop extents and the non-unit window sizes, and keys
   /// are empty.
-  void setTaskWork(TaskWorkFn work) { work_ = std::move(work); }
+  /// With `key`, the work needs none: a key takes as long as all the rest, and
+  /// is made only where it is wanted.
+  void setTaskWork(TaskWorkFn work, KernelKeyFn key = nullptr) {
+    work_ = std::move(work);
+    key_ = std::move(key);
+  }
   /// Fills uses, traits, loop kinds and groups. Returns check().
   llvm::Error finish();
   /// @}
@@ -180,7 +188,8 @@ public:
     return role == NodeRole::Parameter || role == NodeRole::Constant;
   }
 
-  TaskWork taskWork(int32_t node, const Degrees &degrees, int64_t task) const;
+  TaskWork taskWork(int32_t node, const Degrees &degrees, int64_t task,
+                    bool wantsKey = true) const;
 
 private:
   /// check() of a node that follows another one.
@@ -199,6 +208,7 @@ private:
   std::vector<GraphValue> values_;
   std::vector<llvm::SmallVector<int32_t, 1>> groups_, updates_;
   TaskWorkFn work_;
+  KernelKeyFn key_;
 };
 
 } // namespace soap
