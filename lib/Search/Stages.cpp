@@ -81,7 +81,10 @@ void MarkovSearch::beginStage() {
 /// them.
 void MarkovSearch::makeSums() {
   constexpr int32_t mostDevices = 64;
-  constexpr size_t mostChoices = 28, plans = 400'000;
+  constexpr size_t plans = 400'000;
+  // On all of a machine with several parts, tables of that many choices take
+  // longer than what they find is worth.
+  size_t mostChoices = stage_ > 0 && stage_ + 1 == parts_.size() ? 16 : 28;
   int32_t devices = parts_[stage_];
   if (!options_.leastSums || options_.onlyKind || devices > mostDevices)
     return;
@@ -113,10 +116,10 @@ void MarkovSearch::addLeastSums(std::vector<Start> &starts) {
                       /*isLeastSum=*/true});
 }
 
-/// Starts have at most the time of a part of the machine, and a quarter of the
+/// Starts have at most the time of a part of the machine, and 12% of the
 /// budget on all of it. When a search has to end, the last of its time.
 Clock::time_point MarkovSearch::startsEnd() {
-  double share = stage_ + 1 == parts_.size() ? 0.25 : 1.0 / shareOfParts;
+  double share = stage_ + 1 == parts_.size() ? 0.12 : 1.0 / shareOfParts;
   auto end =
       Clock::now() +
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
