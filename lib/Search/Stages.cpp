@@ -9,6 +9,7 @@
 #include "MarkovSearch.h"
 #include "soap/Search/LaunchPolicy.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace soap;
 using namespace soap::detail;
@@ -76,23 +77,32 @@ void MarkovSearch::beginStage() {
       chain->start(best_);
 }
 
+/// How many configurations of each group tables of costs know. The work of
+/// making them grows with the groups, the pairs of choices and the tasks of
+/// each, and on a large machine is worth less than the proposals that could be
+/// tried meanwhile.
+static size_t numChoices(const ConfigurationSpace &space) {
+  constexpr double mostWork = 2.5e6, fewest = 8, most = 28;
+  auto ofPair = static_cast<double>(space.groups().size()) *
+                static_cast<double>(space.numDevices());
+  return static_cast<size_t>(
+      std::clamp(std::sqrt(mostWork / ofPair), fewest, most));
+}
+
 /// Finds the costs of operations and pairs on the part of the machine, but for
 /// pairs that move much: they take most of the time, and few strategies have
 /// them.
 void MarkovSearch::makeSums() {
   constexpr int32_t mostDevices = 64;
   constexpr size_t plans = 400'000;
-  // On all of a machine with several parts, tables of that many choices take
-  // longer than what they find is worth.
-  size_t mostChoices = stage_ > 0 && stage_ + 1 == parts_.size() ? 16 : 28;
   int32_t devices = parts_[stage_];
   if (!options_.leastSums || options_.onlyKind || devices > mostDevices)
     return;
   Clock::time_point now = Clock::now(), end = now + (startsEnd() - now) / 2;
   auto sums = std::make_unique<CostTables>(
       problem_, machine_->space,
-      chooseConfigurations(problem_, machine_->space, mostChoices,
-                           tables_.degreesCosts()),
+      chooseConfigurations(problem_, machine_->space,
+                           numChoices(machine_->space), tables_.degreesCosts()),
       tables_.degreesCosts());
   auto stop = [&] { return Clock::now() >= end; };
   if (sums->fill(threads_, stop, plans / devices) != CostTables::Fill::Nothing)
