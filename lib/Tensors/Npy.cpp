@@ -140,13 +140,21 @@ NpyHeader tensors::readNpyHeader(std::string_view data,
 Tensor tensors::readNpy(const std::string &path,
                         std::optional<soap_element> wanted) {
   std::ifstream file = openFile(path);
-  std::string data((std::istreambuf_iterator<char>(file)), {});
-  NpyHeader header = readNpyHeader(data, "'" + path + "'", wanted);
+  file.seekg(0, std::ios::end);
   Tensor result;
+  result.bytes.resize(static_cast<size_t>(file.tellg()));
+  file.seekg(0);
+  auto *data = reinterpret_cast<char *>(result.bytes.data());
+  if (!file.read(data, static_cast<std::streamsize>(result.bytes.size())))
+    throw UsageError("expected to read all of '" + path +
+                     "', got: an error of the file system");
+  NpyHeader header =
+      readNpyHeader({data, result.bytes.size()}, "'" + path + "'", wanted);
   result.element = header.element;
   result.shape = std::move(header.shape);
-  result.bytes.assign(data.begin() + static_cast<std::ptrdiff_t>(header.begin),
-                      data.end());
+  result.bytes.erase(result.bytes.begin(),
+                     result.bytes.begin() +
+                         static_cast<std::ptrdiff_t>(header.begin));
   return result;
 }
 
