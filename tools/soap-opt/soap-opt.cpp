@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/InitAllDialects.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
@@ -19,6 +19,7 @@
 #include "soap/Target/CPU/Passes.h"
 #include "soap/Target/CUDA/Passes.h"
 #include "soap/Target/Registration/AllTargets.h"
+#include "soap/Target/TargetRegistry.h"
 #include "soap/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Debug.h"
@@ -46,15 +47,17 @@ static llvm::cl::list<std::string> logged(
 #endif
 
 int main(int argc, char **argv) {
+  // What the compiler knows with any of its targets.
+  soap::registerAllTargets();
+  soap::test::registerEmulatedTarget();
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  registry.insert<soap::nn::NNDialect, soap::soapir::SOAPDialect>();
-  registry.insert<soap::soaprt::SOAPRTDialect>();
+  registry.insert<mlir::func::FuncDialect, soap::nn::NNDialect,
+                  soap::soapir::SOAPDialect, soap::soaprt::SOAPRTDialect>();
+  for (const soap::RegisteredTarget &target : soap::registeredTargets())
+    llvm::cantFail(target.create({}))->registerDialects(registry);
   mlir::registerTransformsPasses();
   soap::soapir::registerSOAPPasses();
   soap::nn::registerNNPasses();
-  soap::registerAllTargets();
-  soap::test::registerEmulatedTarget();
   soap::native::registerNNToKernelsPasses();
   soap::registerNNToLinalgPasses();
   soap::registerSOAPToSOAPRTPasses();
