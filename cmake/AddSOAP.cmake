@@ -71,6 +71,11 @@ function(soap_use_mlir name)
   target_link_libraries(${name} PUBLIC MLIR LLVM)
   if(SOAP_PRECOMPILED_HEADERS AND TARGET SOAPPrecompiledHeaders)
     target_precompile_headers(${name} REUSE_FROM SOAPPrecompiledHeaders)
+    # Programs are compiled as the headers were: not with -fPIE.
+    get_target_property(type ${name} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      target_compile_options(${name} PRIVATE -fPIC)
+    endif()
   endif()
 endfunction()
 
@@ -92,14 +97,20 @@ function(soap_add_tool name)
   set_property(GLOBAL APPEND PROPERTY SOAP_INSTALLED "$<TARGET_FILE:${name}>")
 endfunction()
 
-# soap_add_unittest(<name> <source>... [LINK_LIBS ...])
-# A GoogleTest program. `check-soap-unit` runs them all.
+# Tests compile more than twice as fast, and what they test is optimised.
+set(SOAP_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)
+
+# soap_add_unittest(<name> <source>... [HEADERS MLIR|Runtime] [LINK_LIBS ...])
+# A GoogleTest program. `check-soap-unit` runs them all. HEADERS names what is
+# precompiled beside GoogleTest's headers.
 function(soap_add_unittest name)
-  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS" "LINK_LIBS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} GTest::gtest_main)
-  # Tests compile more than twice as fast, and what they test is optimised.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_compile_options(${name} PRIVATE ${SOAP_TEST_OPTIONS})
+  if(SOAP_PRECOMPILED_HEADERS)
+    target_precompile_headers(${name} REUSE_FROM SOAP${ARG_HEADERS}TestHeaders)
+  endif()
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${SOAP_BINARY_DIR}/unittests")
   add_test(NAME ${name} COMMAND ${name})
