@@ -63,21 +63,30 @@ pair() { # pair FIRST SECOND
   cat "$log"
 }
 
-units() {
-  local program name
-  for program in "$build"/unittests/*Tests; do
-    name="$(basename "$program")"
-    run "$name" "$reports/$name.xml" "$program" --gtest_brief=1 \
-      "--gtest_output=xml:$reports/$name.xml"
-  done
+# One program of unit tests, or all examples and other programs that are a test as
+# a whole.
+unit() { # unit NAME
+  local report="$reports/$1.xml"
+  if [ "$1" = examples ]; then
+    run examples "$report" ctest --test-dir "$build" --exclude-regex 'Tests$' \
+      --output-on-failure --output-junit "$PWD/$report"
+  else
+    run "$1" "$report" "$build/unittests/$1" --gtest_brief=1 "--gtest_output=xml:$report"
+  fi
 }
-# Examples and other programs that are a test as a whole.
-examples() {
-  run examples "$reports/examples.xml" ctest --test-dir "$build" --exclude-regex 'Tests$' \
-    --output-on-failure --output-junit "$PWD/$reports/examples.xml"
+# They have at most one core each, and some mostly wait: three run at a time, and
+# what one prints is shown when it has ended.
+logged_unit() {
+  local log="$reports/$1.log" status=0
+  unit "$1" > "$log" 2>&1
+  flock "$reports" cat "$log"
+  return $status
 }
 if wants unit; then
-  pair units examples
+  export -f run unit logged_unit
+  export build reports
+  { echo examples; find "$build/unittests" -maxdepth 1 -name '*Tests' -printf '%f\n' | sort; } |
+    xargs -P 3 -I{} bash -c 'logged_unit "$1"' _ {} || status=1
 fi
 if wants lit; then
   run lit "$reports/lit.xml" "$venv/bin/python" /usr/lib/llvm-19/build/utils/lit/lit.py -sv \
