@@ -218,11 +218,11 @@ void MarkovSearch::run() {
   for (;;) {
     if (!stageBegun_) {
       beginStage();
-    } else if (!machine_->tables.sums) {
-      // A state has none. What starts planned counts in proposals, too.
-      makeSums();
+    } else if (!hasTriedSums_) {
+      // A state has no tables. What starts planned counts in proposals, too.
+      makeSums(startsEnd());
       std::vector<Start> known;
-      addLeastSums(known);
+      addLeastSums(known, startsEnd());
     }
     for (beginDescents(); !isStageOver(); beginDescents()) {
       uint64_t before = proposals();

@@ -35,8 +35,9 @@ private:
   static constexpr uint64_t roundLength = 128;
 
   void beginStage();
-  void makeSums();
-  void addLeastSums(std::vector<Start> &starts);
+  void makeSums(std::chrono::steady_clock::time_point end);
+  void addLeastSums(std::vector<Start> &starts,
+                    std::chrono::steady_clock::time_point end);
   /// Runs `work` for every chain, on all threads.
   void forEachChain(llvm::function_ref<void(size_t)> work);
   void playRound();
@@ -76,6 +77,7 @@ private:
   TaskGraph tables_;
   llvm::SmallVector<int32_t, 4> parts_; ///< Devices, per stage.
   std::unique_ptr<SubMachine> machine_; ///< Of the stage.
+  bool hasTriedSums_ = false; ///< To make tables of costs of machine_.
   std::vector<std::unique_ptr<Chain>> chains_;
   /// Proposals over all stages and chains: as many as there may be, and as many
   /// as are tried without a better strategy at least.

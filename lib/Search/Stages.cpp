@@ -33,17 +33,20 @@ void MarkovSearch::beginStage() {
       std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
   stageSeconds_ = seconds();
   stageProposals_ = improvedAt_ = proposalsWithoutWindows();
-  makeSums();
+  // Tables have half of the time for starts, strategies that they give three
+  // tenths.
+  Clock::time_point begin = Clock::now(), end = startsEnd();
+  makeSums(begin + (end - begin) / 2);
   // The most promising ones first: random ones are left out if time is short.
   std::vector<Start> starts;
   if (stage_ > 0 && bestNs_ != INT64_MAX)
     starts = spreadStarts(problem_, best_, parts_[stage_ - 1], parts_[stage_]);
-  addLeastSums(starts);
+  addLeastSums(starts, begin + (end - begin) * 4 / 5);
   llvm::append_range(starts, drawStarts(problem_, options_, parts_[stage_]));
   StartLimits limits;
   limits.bestNs = bestNs_;
   limits.mustPlan = bestNs_ == INT64_MAX;
-  limits.end = startsEnd();
+  limits.end = end;
   boundStarts(problem_, tables_, limits, starts);
   // What looks best comes first in every chain, so that chains begin in
   // different places. Those with the least sum of costs are much alike: half of
@@ -89,16 +92,16 @@ static size_t numChoices(const ConfigurationSpace &space) {
       std::clamp(std::sqrt(mostWork / ofPair), fewest, most));
 }
 
-/// Finds the costs of operations and pairs on the part of the machine, but for
-/// pairs that move much: they take most of the time, and few strategies have
-/// them.
-void MarkovSearch::makeSums() {
+/// Finds the costs of operations and pairs on the part of the machine until
+/// `end`, but for pairs that move much: they take most of the time, and few
+/// strategies have them.
+void MarkovSearch::makeSums(Clock::time_point end) {
   constexpr int32_t mostDevices = 64;
   constexpr size_t plans = 400'000;
   int32_t devices = parts_[stage_];
+  hasTriedSums_ = true;
   if (!options_.leastSums || options_.onlyKind || devices > mostDevices)
     return;
-  Clock::time_point now = Clock::now(), end = now + (startsEnd() - now) / 2;
   auto sums = std::make_unique<CostTables>(
       problem_, machine_->space,
       chooseConfigurations(problem_, machine_->space,
@@ -109,8 +112,9 @@ void MarkovSearch::makeSums() {
     machine_->tables.sums = std::move(sums);
 }
 
-/// Adds strategies with the least sum of costs.
-void MarkovSearch::addLeastSums(std::vector<Start> &starts) {
+/// Adds strategies with the least sum of costs that are found until `end`.
+void MarkovSearch::addLeastSums(std::vector<Start> &starts,
+                                Clock::time_point end) {
   if (!machine_->tables.sums)
     return;
   LeastSumLimits limits;
@@ -118,7 +122,7 @@ void MarkovSearch::addLeastSums(std::vector<Start> &starts) {
   // What a part of the machine finds is where the next one begins; the last
   // one gains most.
   limits.rounds = stage_ + 1 == parts_.size() ? 4 : 0;
-  limits.end = startsEnd();
+  limits.end = end;
   for (LeastSum &found :
        leastSums(problem_, *machine_->tables.sums, tables_, limits))
     addStart(starts, {found.name + where(problem_, parts_[stage_]),
