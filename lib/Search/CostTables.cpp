@@ -303,6 +303,36 @@ void CostTables::rebuild() {
   });
 }
 
+/// Per place in moves_: with a choice of one of two operations, how many
+/// choices of the other move less; the fewest, over all that the place is of.
+std::vector<size_t> CostTables::ranksOfPairs() const {
+  std::vector<size_t> ranks(moves_.size(), SIZE_MAX);
+  std::vector<uint32_t> places;
+  auto rank = [&] {
+    llvm::stable_sort(places, [&](uint32_t a, uint32_t b) {
+      return moves_.leastNs(a) < moves_.leastNs(b);
+    });
+    for (auto [index, place] : llvm::enumerate(places))
+      ranks[place] = std::min(ranks[place], index);
+  };
+  for (const Edge &edge : edges_) {
+    bool isPair = edge.from != edge.to && edge.to >= 0;
+    size_t columns = isPair ? choices_[edge.to].size() : 1;
+    ArrayRef<uint32_t> left(edge.places);
+    for (; !left.empty(); left = left.drop_front(columns)) {
+      places = left.take_front(columns).vec();
+      rank();
+    }
+    for (size_t column = 0; isPair && column < columns; ++column) {
+      places.clear();
+      for (size_t at = column; at < edge.places.size(); at += columns)
+        places.push_back(edge.places[at]);
+      rank();
+    }
+  }
+  return ranks;
+}
+
 CostTables::Fill CostTables::fill(unsigned threads,
                                   llvm::function_ref<bool()> stop,
                                   size_t mostPlanned) {
@@ -335,29 +365,47 @@ CostTables::Fill CostTables::fill(unsigned threads,
   llvm::stable_sort(byBound_, [&](uint32_t a, uint32_t b) {
     return moves_.leastNs(a) < moves_.leastNs(b);
   });
-  bool isExact = byBound_.size() <= mostPlanned;
+  byRank_ = byBound_;
+  std::vector<size_t> ranks = ranksOfPairs();
+  llvm::stable_sort(
+      byRank_, [&](uint32_t a, uint32_t b) { return ranks[a] < ranks[b]; });
+  bool isExact = byRank_.size() <= mostPlanned;
   isExact &= moves_.plan(problem_.topology, threads,
-                         ArrayRef(byBound_).take_front(mostPlanned), stop);
+                         ArrayRef(byRank_).take_front(mostPlanned), stop);
   rebuild();
   return isExact ? Fill::Exactly : Fill::Partly;
 }
 
+/// What pairs cost that are avoided: a second.
+static constexpr int64_t avoidNs = 1'000'000'000;
+
 MinSum::Result CostTables::leastSum(ArrayRef<double> shares, Pairs unplanned,
                                     unsigned threads, double mostCombinations,
                                     llvm::function_ref<bool()> stop) {
-  const MinSum &sums = unplanned == Pairs::Guessed ? sums_ : least_;
-  std::vector<int32_t> all(own_.numVariables());
-  std::iota(all.begin(), all.end(), 0);
-  auto fixed = [](int32_t) { return -1; };
-  size_t next = 0;
-  for (size_t more = 64;; more *= 2) {
+  auto minimise = [&](const MinSum &sums) {
+    std::vector<int32_t> all(sums.numVariables());
+    std::iota(all.begin(), all.end(), 0);
     MinSum::Part part;
     part.variables = all;
     for (int32_t variable : all)
       part.own.emplace_back(sums.own(variable));
+    auto fixed = [](int32_t) { return -1; };
     part.fixed = fixed;
     part.shares = shares;
     MinSum::Result found = sums.minimise(std::move(part), mostCombinations);
+    if (found.end == MinSum::End::Done)
+      found.sum = sums.sumOf(found.choices);
+    return found;
+  };
+  ArrayRef<uint32_t> inTurn = unplanned == Pairs::Guessed ? byRank_ : byBound_;
+  size_t next = 0;
+  for (size_t more = 64;; more *= 2) {
+    if (unplanned == Pairs::Guessed && stop())
+      return minimise(withPairs([&](uint32_t place) {
+        return moves_.isPlanned(place) ? moves_.ns(place) : avoidNs;
+      }));
+    MinSum::Result found =
+        minimise(unplanned == Pairs::Guessed ? sums_ : least_);
     if (found.end != MinSum::End::Done)
       return found;
     std::vector<uint32_t> places;
@@ -368,25 +416,24 @@ MinSum::Result CostTables::leastSum(ArrayRef<double> shares, Pairs unplanned,
       if (!moves_.isPlanned(edge.places[at]))
         places.push_back(edge.places[at]);
     }
-    if (places.empty()) {
-      found.sum = sums.sumOf(found.choices);
+    if (places.empty())
       return found;
-    }
     // Where bounds are loose, many sums would follow each other that differ
     // little. So more and more pairs are planned besides.
-    for (size_t left = more; left > 0 && next < byBound_.size(); ++next)
-      if (!moves_.isPlanned(byBound_[next])) {
-        places.push_back(byBound_[next]);
+    for (size_t left = more; left > 0 && next < inTurn.size(); ++next)
+      if (!moves_.isPlanned(inTurn[next])) {
+        places.push_back(inTurn[next]);
         --left;
       }
     llvm::sort(places);
     places.erase(std::unique(places.begin(), places.end()), places.end());
-    if (!moves_.plan(problem_.topology, threads, places, stop) || stop()) {
+    bool isStopped =
+        !moves_.plan(problem_.topology, threads, places, stop) || stop();
+    rebuild();
+    if (isStopped && unplanned == Pairs::Bounded) {
       found.end = MinSum::End::Stopped;
-      rebuild();
       return found;
     }
-    rebuild();
   }
 }
 

@@ -55,10 +55,10 @@ public:
 
   /// How the costs of a table were found.
   enum class Fill : uint8_t { Nothing, Partly, Exactly };
-  /// Finds the costs of operations, and those of pairs, those first that move
-  /// least, until `stop`, which one thread at a time asks, says so, or
-  /// `mostPlanned` plans were made. The other pairs count a guess. Nothing is
-  /// there if `stop` comes early.
+  /// Finds the costs of operations, and those of pairs until `stop`, which one
+  /// thread at a time asks, says so, or `mostPlanned` plans were made. For
+  /// every choice of an operation, pairs that move least come first. The other
+  /// pairs count a guess. Nothing is there if `stop` comes early.
   Fill fill(unsigned threads, llvm::function_ref<bool()> stop,
             size_t mostPlanned = SIZE_MAX);
   /// What pairs count that are not planned.
@@ -67,7 +67,9 @@ public:
   /// times what they cost. Behind fill(), however far that came: pairs are
   /// planned when the least sum has them, and more and more of those that move
   /// least, until all that it has are planned. If the others count a lower
-  /// bound, it is the least then.
+  /// bound, it is the least then, and nothing is found if `stop` says so
+  /// before. If they count a guess, they are avoided from then on: guesses are
+  /// too low for what a sum takes.
   MinSum::Result leastSum(llvm::ArrayRef<double> shares, Pairs unplanned,
                           unsigned threads, double mostCombinations,
                           llvm::function_ref<bool()> stop);
@@ -100,6 +102,7 @@ private:
   std::vector<std::vector<Configuration>> addVariables();
   template <typename Ns>
   MinSum withPairs(Ns ns) const;
+  std::vector<size_t> ranksOfPairs() const;
   void rebuild();
 
   SearchProblem problem_;
@@ -108,7 +111,9 @@ private:
   DegreesCosts &costs_;
   std::vector<int32_t> placeOf_; ///< Per group.
   MoveTable moves_;
-  std::vector<uint32_t> byBound_; ///< Places in moves_, ascending.
+  /// Places in moves_, those first that move least; and those first that do so
+  /// with a choice of one of two operations.
+  std::vector<uint32_t> byBound_, byRank_;
   std::vector<Edge> edges_;
   /// What nodes compute alone, and with pairs; pairs that are not planned have
   /// a guess, or the lower bound.

@@ -76,7 +76,7 @@ bool LeastSumFinder::add(llvm::ArrayRef<double> shares, std::string name) {
   constexpr double mostCombinations = 7e5;
   MinSum::Result found = tables_.leastSum(
       shares, CostTables::Pairs::Guessed, limits_.threads, mostCombinations,
-      [&] { return Clock::now() >= limits_.end; });
+      [&] { return Clock::now() >= limits_.planEnd; });
   if (found.end != MinSum::End::Done)
     return false;
   if (found.choices == choices_)

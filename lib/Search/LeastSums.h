@@ -35,13 +35,18 @@ struct LeastSum {
 struct LeastSumLimits {
   unsigned threads = 1; ///< That plan pairs.
   int rounds = 0;       ///< How often shares follow what a step lost, at most.
+  /// @{ When no more pairs are planned, and when no more sums are looked for.
+  std::chrono::steady_clock::time_point planEnd =
+      std::chrono::steady_clock::time_point::max();
   std::chrono::steady_clock::time_point end =
       std::chrono::steady_clock::time_point::max();
+  /// @}
 };
 
 /// Strategies with the least sum of costs, the fastest first: with all moves
 /// counted in full or a quarter, and with shares that follow what steps lost.
-/// `tables`, which are filled, are planned further. Nothing if the graph is too
+/// `tables`, which are filled, are planned further; sums have only pairs that
+/// are planned once `limits.planEnd` has passed. Nothing if the graph is too
 /// tangled (an elimination would look at more than 700,000 combinations); fewer
 /// than there would be if `limits.end` passes. `costs`: a task graph that has
 /// the costs of tasks.

@@ -222,7 +222,7 @@ void MarkovSearch::run() {
       // A state has no tables. What starts planned counts in proposals, too.
       makeSums(startsEnd());
       std::vector<Start> known;
-      addLeastSums(known, startsEnd());
+      addLeastSums(known, startsEnd(), startsEnd());
     }
     for (beginDescents(); !isStageOver(); beginDescents()) {
       uint64_t before = proposals();

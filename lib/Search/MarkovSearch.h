@@ -37,6 +37,7 @@ private:
   void beginStage();
   void makeSums(std::chrono::steady_clock::time_point end);
   void addLeastSums(std::vector<Start> &starts,
+                    std::chrono::steady_clock::time_point planEnd,
                     std::chrono::steady_clock::time_point end);
   /// Runs `work` for every chain, on all threads.
   void forEachChain(llvm::function_ref<void(size_t)> work);

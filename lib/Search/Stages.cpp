@@ -33,15 +33,18 @@ void MarkovSearch::beginStage() {
       std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
   stageSeconds_ = seconds();
   stageProposals_ = improvedAt_ = proposalsWithoutWindows();
-  // Tables have half of the time for starts, strategies that they give three
-  // tenths.
+  // Of the time for starts, tables have a quarter; then pairs are planned for
+  // least sums, and those end.
   Clock::time_point begin = Clock::now(), end = startsEnd();
-  makeSums(begin + (end - begin) / 2);
+  auto until = [&](int percent) {
+    return begin + (end - begin) / 100 * percent;
+  };
+  makeSums(until(25));
   // The most promising ones first: random ones are left out if time is short.
   std::vector<Start> starts;
   if (stage_ > 0 && bestNs_ != INT64_MAX)
     starts = spreadStarts(problem_, best_, parts_[stage_ - 1], parts_[stage_]);
-  addLeastSums(starts, begin + (end - begin) * 4 / 5);
+  addLeastSums(starts, until(65), until(72));
   llvm::append_range(starts, drawStarts(problem_, options_, parts_[stage_]));
   StartLimits limits;
   limits.bestNs = bestNs_;
@@ -112,8 +115,10 @@ void MarkovSearch::makeSums(Clock::time_point end) {
     machine_->tables.sums = std::move(sums);
 }
 
-/// Adds strategies with the least sum of costs that are found until `end`.
+/// Adds strategies with the least sum of costs that are found until `end`;
+/// pairs are planned for them until `planEnd`.
 void MarkovSearch::addLeastSums(std::vector<Start> &starts,
+                                Clock::time_point planEnd,
                                 Clock::time_point end) {
   if (!machine_->tables.sums)
     return;
@@ -122,6 +127,7 @@ void MarkovSearch::addLeastSums(std::vector<Start> &starts,
   // What a part of the machine finds is where the next one begins; the last
   // one gains most.
   limits.rounds = stage_ + 1 == parts_.size() ? 4 : 0;
+  limits.planEnd = planEnd;
   limits.end = end;
   for (LeastSum &found :
        leastSums(problem_, *machine_->tables.sums, tables_, limits))
@@ -130,10 +136,10 @@ void MarkovSearch::addLeastSums(std::vector<Start> &starts,
                       /*isLeastSum=*/true});
 }
 
-/// Starts have at most the time of a part of the machine, and 12% of the
-/// budget on all of it. When a search has to end, the last of its time.
+/// Starts have at most the time of a part of the machine, and a quarter
+/// of the budget on all of it. When a search has to end, the last of its time.
 Clock::time_point MarkovSearch::startsEnd() {
-  double share = stage_ + 1 == parts_.size() ? 0.12 : 1.0 / shareOfParts;
+  double share = stage_ + 1 == parts_.size() ? 0.25 : 1.0 / shareOfParts;
   auto end =
       Clock::now() +
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(

@@ -232,6 +232,37 @@ TEST(CostTables, LeastSumsNeedFewPlans) {
   EXPECT_GT(moves, 1000);
 }
 
+/// When nothing more can be planned, what was planned is enough for better sums
+/// than guesses give.
+TEST(CostTables, LeastSumsAvoidGuesses) {
+  CostModel costs;
+  double avoiding = 0, guessing = 0;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    SCOPED_TRACE(seed);
+    Topology machine = llvm::cantFail(loadTopology("p100:nodes=4"));
+    OperatorGraph graph = seed == 0 ? inception(16, 1) : randomGraph(seed);
+    SearchProblem problem{graph, machine, costs};
+    ConfigurationSpace space(graph, machine);
+    DegreesCosts taskCosts(problem);
+    auto choices = chooseConfigurations(problem, space, 12, taskCosts);
+    CostTables exact(problem, space, choices, taskCosts),
+        some(problem, space, choices, taskCosts);
+    ASSERT_EQ(exact.fill(2, never), CostTables::Fill::Exactly);
+    some.fill(1, never, exact.moves().size() / 4);
+    uint64_t planned = some.numPlanned();
+    std::vector<double> shares(exact.sums().numEdges(), 1);
+    MinSum::Result avoided = some.leastSum(shares, CostTables::Pairs::Guessed,
+                                           1, 1e9, [] { return true; }),
+                   guessed = some.sums().minimise(1e9, never);
+    ASSERT_EQ(avoided.end, MinSum::End::Done);
+    ASSERT_EQ(guessed.end, MinSum::End::Done);
+    EXPECT_EQ(some.numPlanned(), planned);
+    avoiding += static_cast<double>(exact.sums().sumOf(avoided.choices));
+    guessing += static_cast<double>(exact.sums().sumOf(guessed.choices));
+  }
+  EXPECT_LT(avoiding, guessing);
+}
+
 std::vector<LeastSum> leastSumsOf(const OperatorGraph &graph, int rounds) {
   CostModel costs;
   Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
