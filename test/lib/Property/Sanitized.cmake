@@ -12,8 +12,10 @@ function(soap_sanitize folder sanitizers original)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(TRANSFORM sources PREPEND "${directory}/" REGEX "^[^/]")
   add_library(${name} ${ARGN} EXCLUDE_FROM_ALL ${sources})
+  # Without optimization, most of the time goes into headers: many sources of a
+  # library are compiled as one, if that is done at all.
   get_target_property(unity ${original} UNITY_BUILD)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD "${unity}"
+  set_target_properties(${name} PROPERTIES UNITY_BUILD "${unity}" UNITY_BUILD_BATCH_SIZE 24
     UNITY_BUILD_CODE_BEFORE_INCLUDE "#undef DEBUG_TYPE")
   target_include_directories(${name} PRIVATE
     $<TARGET_PROPERTY:${original},INCLUDE_DIRECTORIES>)
