@@ -6,29 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Tensors/MappedArray.h"
+#include "MappedFile.h"
 #include "NpyHeader.h"
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <minizip/unzip.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace soap;
 using namespace soap::tensors;
 
 namespace {
-/// Bytes, and what keeps them.
-struct Bytes {
-  std::shared_ptr<const unsigned char> owner;
-  size_t offset = 0, size = 0;
-
-  std::string_view view() const {
-    return {reinterpret_cast<const char *>(owner.get()) + offset, size};
-  }
-};
-
 /// The members of a .npz file, which is a zip file of .npy files.
 class Zip {
 public:
@@ -118,37 +103,6 @@ private:
   unzFile file_;
 };
 } // namespace
-
-static Bytes mapFile(const std::string &path) {
-  auto fail = [&](const std::string &reason) {
-    throw UsageError("expected a readable file, got: '" + path + "' (" +
-                     reason + "); check the path");
-  };
-  // Opening a pipe might wait for ever.
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0)
-    fail(std::strerror(errno));
-  struct stat status = {};
-  bool isFile = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  auto size = static_cast<size_t>(status.st_size);
-  void *address = isFile && size != 0
-                      ? mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0)
-                      : nullptr;
-  int error = errno;
-  close(file);
-  if (!isFile)
-    fail("not a regular file");
-  if (address == MAP_FAILED)
-    fail(std::strerror(error));
-  Bytes result;
-  result.size = size;
-  result.owner = std::shared_ptr<const unsigned char>(
-      static_cast<const unsigned char *>(address), [size](const auto *begin) {
-        if (begin)
-          munmap(const_cast<unsigned char *>(begin), size);
-      });
-  return result;
-}
 
 /// The file and the array that FILE.npz:ARRAY names; the latter may be empty.
 static std::pair<std::string, std::string> splitArray(const std::string &text) {

@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MappedFile.h"
 #include "NpyHeader.h"
 #include "soap/Tensors/Files.h"
 #include <cstring>
-#include <iterator>
 
 using namespace soap;
 using namespace soap::tensors;
@@ -139,22 +139,13 @@ NpyHeader tensors::readNpyHeader(std::string_view data,
 
 Tensor tensors::readNpy(const std::string &path,
                         std::optional<soap_element> wanted) {
-  std::ifstream file = openFile(path);
-  file.seekg(0, std::ios::end);
+  Bytes file = mapFile(path);
+  NpyHeader header = readNpyHeader(file.view(), "'" + path + "'", wanted);
   Tensor result;
-  result.bytes.resize(static_cast<size_t>(file.tellg()));
-  file.seekg(0);
-  auto *data = reinterpret_cast<char *>(result.bytes.data());
-  if (!file.read(data, static_cast<std::streamsize>(result.bytes.size())))
-    throw UsageError("expected to read all of '" + path +
-                     "', got: an error of the file system");
-  NpyHeader header =
-      readNpyHeader({data, result.bytes.size()}, "'" + path + "'", wanted);
   result.element = header.element;
   result.shape = std::move(header.shape);
-  result.bytes.erase(result.bytes.begin(),
-                     result.bytes.begin() +
-                         static_cast<std::ptrdiff_t>(header.begin));
+  result.bytes.assign(file.owner.get() + header.begin,
+                      file.owner.get() + file.size);
   return result;
 }
 
