@@ -376,8 +376,8 @@ CostTables::Fill CostTables::fill(unsigned threads,
   return isExact ? Fill::Exactly : Fill::Partly;
 }
 
-/// What pairs cost that are avoided: a second.
-static constexpr int64_t avoidNs = 1'000'000'000;
+/// What pairs cost that are avoided: a day, longer than any step.
+static constexpr int64_t avoidNs = int64_t(24 * 3600) * 1'000'000'000;
 
 MinSum::Result CostTables::leastSum(ArrayRef<double> shares, Pairs unplanned,
                                     unsigned threads, double mostCombinations,
