@@ -179,23 +179,33 @@ TEST(MinSum, PartsEqualTheLeastOfAll) {
   }
 }
 
+/// A graph on a machine, and choices for tables of its costs.
+struct TableProblem {
+  CostModel costs;
+  Topology machine;
+  OperatorGraph graph;
+  SearchProblem problem{graph, machine, costs};
+  ConfigurationSpace space{graph, machine};
+  DegreesCosts taskCosts{problem};
+  std::vector<std::vector<Configuration>> choices;
+
+  TableProblem(llvm::StringRef topology, uint64_t seed, size_t mostChoices)
+      : machine(llvm::cantFail(loadTopology(topology))),
+        graph(seed == 0 ? inception(16, 1) : randomGraph(seed)),
+        choices(chooseConfigurations(problem, space, mostChoices, taskCosts)) {}
+  CostTables tables() { return {problem, space, choices, taskCosts}; }
+};
+
 /// Pairs that are not planned count no more than they take, so that a least sum
 /// which has none of them is exact; and it needs few plans.
 TEST(CostTables, LeastSumsNeedFewPlans) {
-  CostModel costs;
   int64_t moves = 0;
   for (llvm::StringRef name :
        {"p100:nodes=2", "k80:nodes=4", "dgx-h100", "p100:nodes=1"})
     for (uint64_t seed = 0; seed < 4; ++seed) {
       SCOPED_TRACE((name + ", graph " + llvm::Twine(seed)).str());
-      Topology machine = llvm::cantFail(loadTopology(name));
-      OperatorGraph graph = seed == 0 ? inception(16, 1) : randomGraph(seed);
-      SearchProblem problem{graph, machine, costs};
-      ConfigurationSpace space(graph, machine);
-      DegreesCosts taskCosts(problem);
-      auto choices = chooseConfigurations(problem, space, 16, taskCosts);
-      CostTables exact(problem, space, choices, taskCosts),
-          few(problem, space, choices, taskCosts);
+      TableProblem problem(name, seed, 16);
+      CostTables exact = problem.tables(), few = problem.tables();
       ASSERT_EQ(exact.fill(2, never), CostTables::Fill::Exactly);
       ASSERT_EQ(exact.numPlanned(), exact.moves().size());
       for (uint32_t place = 0; place < exact.moves().size(); ++place) {
@@ -235,18 +245,11 @@ TEST(CostTables, LeastSumsNeedFewPlans) {
 /// When nothing more can be planned, what was planned is enough for better sums
 /// than guesses give.
 TEST(CostTables, LeastSumsAvoidGuesses) {
-  CostModel costs;
   double avoiding = 0, guessing = 0;
   for (uint64_t seed = 0; seed < 6; ++seed) {
     SCOPED_TRACE(seed);
-    Topology machine = llvm::cantFail(loadTopology("p100:nodes=4"));
-    OperatorGraph graph = seed == 0 ? inception(16, 1) : randomGraph(seed);
-    SearchProblem problem{graph, machine, costs};
-    ConfigurationSpace space(graph, machine);
-    DegreesCosts taskCosts(problem);
-    auto choices = chooseConfigurations(problem, space, 12, taskCosts);
-    CostTables exact(problem, space, choices, taskCosts),
-        some(problem, space, choices, taskCosts);
+    TableProblem problem("p100:nodes=4", seed, 12);
+    CostTables exact = problem.tables(), some = problem.tables();
     ASSERT_EQ(exact.fill(2, never), CostTables::Fill::Exactly);
     some.fill(1, never, exact.moves().size() / 4);
     uint64_t planned = some.numPlanned();
