@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowsToCheck.h"
 #include "StepTails.h"
 #include "TimeArrays.h"
 #include "soap/Search/DeltaSimulator.h"
@@ -45,11 +46,16 @@ int64_t DeltaSimulator::endNs(int32_t row) const {
     const ValueTasks &value = tasks_.valueTasks(crossing.value);
     if (value.numSlots == 0)
       continue;
+    int32_t launched = tasks_.launchPosition(crossing.value);
+    bool inRounds = !value.rounds.empty();
+    if (!inRounds && launched >= rowPosition(row) &&
+        !SOAP_FAULT("tails-of-later-values"))
+      continue; // It moves at its first reader, behind the row.
     const int64_t *slots = &state_.times[state_.blocks[crossing.value].begin];
-    int64_t shift = state_.shifts[tasks_.launchPosition(crossing.value)];
+    int64_t shift = state_.shifts[launched];
     LateSlots late = lateSlotsOf(crossing.value, row);
     auto reach = [&](const Wait &wait, int64_t tail) {
-      if (LLVM_UNLIKELY(!value.rounds.empty())) {
+      if (LLVM_UNLIKELY(inRounds)) {
         int32_t at = tasks_.slotPosition(crossing.value, wait.slot);
         if (at < rowPosition(row))
           end = std::max(end, slots[wait.slot] + state_.shifts[at] + tail);
@@ -91,8 +97,17 @@ void DeltaSimulator::finish() {
   int64_t shift = 0;
   int32_t row = stoppedAt_;
   bool converged = false;
-  while (row < numRows_ - 1 && !(converged = converges(row, shift)))
+  RowsToCheck toCheck(row - 1);
+  while (row < numRows_ - 1) {
+    if (toCheck.has(row)) {
+      if (converges(row, shift)) {
+        converged = true;
+        break;
+      }
+      toCheck.passed(row);
+    }
     simulateRow(row++);
+  }
   endRegion(stoppedRegion_, row,
             converged ? std::optional(shift) : std::nullopt);
   stoppedAt_ = -1;
@@ -148,70 +163,122 @@ bool DeltaSimulator::checkBucket(int32_t row, int32_t bucket,
   return true;
 }
 
-/// Calls `acceptable(old, now, start)` for every time of a value that was
-/// launched before `row` and that something at or behind it waits for: when it
-/// was, when it is with the change, and when what waits started. Stops at the
-/// first that is not.
-template <typename Accept>
-bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
-  for (const Crossing &crossing : crossings_[row]) {
-    const ValueTasks &value = tasks_.valueTasks(crossing.value);
-    if (value.numSlots == 0)
-      continue;
-    CrossingTimes early =
-        timesAt(crossing.value, tasks_.launchPosition(crossing.value));
-    LateSlots late = lateSlotsOf(crossing.value, row);
-    CrossingTimes ended;
-    if (late.count != 0 && !late.follow)
-      ended = timesAt(state_.lateBlock(crossing.value), late.launched);
-    auto accepts = [&](const Wait &wait, int64_t start) {
-      if (LLVM_UNLIKELY(!value.rounds.empty())) {
-        int32_t at = tasks_.slotPosition(crossing.value, wait.slot);
-        if (at >= rowPosition(row))
-          return true; // It will be gathered, and waits for nothing else.
-        CrossingTimes times = timesAt(crossing.value, at);
-        return acceptable(times.oldAt(wait.slot), times.nowAt(wait.slot),
-                          start);
-      }
-      if (wait.slot < late.count)
-        return late.follow || acceptable(ended.oldAt(wait.slot),
-                                         ended.nowAt(wait.slot), start);
-      return acceptable(early.oldAt(wait.slot), early.nowAt(wait.slot), start);
-    };
-    for (int32_t i = crossing.firstUse; i < crossing.lastUse; ++i) {
-      const auto [reader, number, id, operand] = uses_[i];
-      const UseTasks &use = value.uses[number];
-      if (use.computeWaits.empty() && use.unpackWaits.empty())
-        continue;
-      if (changedAt_[reader] == trial_)
-        continue; // It will be simulated.
-      const NodeTasks &node = tasks_.nodeTasks(id);
-      llvm::ArrayRef<int64_t> apart = tasks_.apartNs(id);
-      const int64_t *nodeEnds =
-          &state_.times[state_.blocks[state_.nodeBlock(id)].begin];
-      const int64_t *unpackEnds =
-          &state_.times
-               [state_.blocks[state_.useBlock(tasks_.operandIndex(id, operand))]
-                    .begin];
-      int64_t readerShift = state_.shifts[reader];
-      for (const Wait &wait : use.computeWaits)
-        if (!accepts(wait, nodeEnds[wait.at] + readerShift - node.ns[wait.at] -
-                               (apart.empty() ? 0 : apart[wait.at])))
-          return false;
-      for (const Wait &wait : use.unpackWaits)
-        if (!accepts(wait,
-                     unpackEnds[wait.at] + readerShift - use.unpackNs[wait.at]))
-          return false;
-    }
+/// Calls `each(wait, start)` for every slot of a value that a use of it, which
+/// is not simulated, waits for, and when what waits started; false as soon as
+/// `each` is.
+template <typename Each>
+bool DeltaSimulator::forEachWait(const ValueTasks &value, const Use &of,
+                                 Each each) const {
+  const UseTasks &use = value.uses[of.use];
+  if (use.computeWaits.empty() && use.unpackWaits.empty())
+    return true;
+  const NodeTasks &node = tasks_.nodeTasks(of.node);
+  llvm::ArrayRef<int64_t> apart = tasks_.apartNs(of.node);
+  auto endsOf = [&](size_t block) {
+    return &state_.times[state_.blocks[block].begin];
+  };
+  const int64_t *nodeEnds = endsOf(state_.nodeBlock(of.node));
+  const int64_t *unpackEnds =
+      endsOf(state_.useBlock(tasks_.operandIndex(of.node, of.operand)));
+  int64_t shift = state_.shifts[of.rank];
+  for (const Wait &wait : use.computeWaits)
+    if (!each(wait, nodeEnds[wait.at] + shift - node.ns[wait.at] -
+                        (apart.empty() ? 0 : apart[wait.at])))
+      return false;
+  for (const Wait &wait : use.unpackWaits)
+    if (!each(wait, unpackEnds[wait.at] + shift - use.unpackNs[wait.at]))
+      return false;
+  return true;
+}
+
+/// The least time between a slot of a value that is not simulated, at `times`,
+/// and what waits for it, of these uses; none if one of them is simulated.
+std::optional<int64_t> DeltaSimulator::slackOf(const Crossing &crossing,
+                                               const CrossingTimes &times) {
+  KnownSlack &known = knownSlacks_[crossing.value];
+  if (known.accepted != accepted_)
+    known = {accepted_, crossing.lastUse};
+  const ValueTasks &value = tasks_.valueTasks(crossing.value);
+  constexpr int64_t longest = INT64_MAX / 4; // Of what nothing waits for.
+  while (known.firstUse > crossing.firstUse) {
+    int32_t use = known.firstUse - 1;
+    if (changedAt_[uses_[use].rank] == trial_)
+      return std::nullopt;
+    int64_t slack =
+        known.firstUse == crossing.lastUse ? longest : slacks_[known.firstUse];
+    forEachWait(value, uses_[use], [&](const Wait &wait, int64_t start) {
+      slack = std::min(slack, start - times.oldAt(wait.slot));
+      return true;
+    });
+    slacks_[use] = slack;
+    known.firstUse = use;
   }
-  return llvm::all_of(crossingBuckets_[row], [&](int32_t bucket) {
-    return checkBucket(row, bucket, acceptable);
-  });
+  return slacks_[crossing.firstUse];
+}
+
+/// checkCrossings() of the uses of one value.
+template <typename Accept>
+bool DeltaSimulator::checkUses(int32_t row, const Crossing &crossing,
+                               Accept acceptable) {
+  const ValueTasks &value = tasks_.valueTasks(crossing.value);
+  if (value.numSlots == 0)
+    return true;
+  int32_t launched = tasks_.launchPosition(crossing.value);
+  bool inRounds = !value.rounds.empty();
+  if (!inRounds && launched >= rowPosition(row))
+    return true; // It moves at its first reader, behind the row.
+  CrossingTimes early = timesAt(crossing.value, launched);
+  LateSlots late = lateSlotsOf(crossing.value, row);
+  // All slots of what is not simulated are as much later.
+
+  if (simulatedAt_[launched] != trial_ && !inRounds && late.count == 0)
+    if (std::optional<int64_t> slack = slackOf(crossing, early);
+        slack &&
+        acceptable(-*slack, early.nowShift - early.oldShift - *slack, 0))
+      return true;
+  CrossingTimes ended;
+  if (late.count != 0 && !late.follow)
+    ended = timesAt(state_.lateBlock(crossing.value), late.launched);
+  auto accepts = [&](const Wait &wait, int64_t start) {
+    if (LLVM_UNLIKELY(inRounds)) {
+      int32_t at = tasks_.slotPosition(crossing.value, wait.slot);
+      if (at >= rowPosition(row))
+        return true; // It will be gathered, and waits for nothing else.
+      CrossingTimes times = timesAt(crossing.value, at);
+      return acceptable(times.oldAt(wait.slot), times.nowAt(wait.slot), start);
+    }
+    if (wait.slot < late.count)
+      return late.follow ||
+             acceptable(ended.oldAt(wait.slot), ended.nowAt(wait.slot), start);
+    return acceptable(early.oldAt(wait.slot), early.nowAt(wait.slot), start);
+  };
+  for (int32_t i = crossing.firstUse; i < crossing.lastUse; ++i)
+    if (changedAt_[uses_[i].rank] != trial_ && // Else it will be simulated.
+        !forEachWait(value, uses_[i], accepts))
+      return false;
+  return true;
+}
+
+/// Calls `acceptable(old, now, start)` for times of values that were launched
+/// before `row` and that something at or behind it waits for: when it was, when
+/// it is with the change, and when what waits started. Where all slots of a
+/// value are as much later, it is asked about the one that is waited for
+/// soonest. False if it is for one; it stops there. What was launched last
+/// comes first: changes of long ago are what everything behind follows.
+template <typename Accept>
+bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) {
+  return llvm::all_of(llvm::reverse(crossings_[row]),
+                      [&](const Crossing &crossing) {
+                        return checkUses(row, crossing, acceptable);
+                      }) &&
+         llvm::all_of(crossingBuckets_[row], [&](int32_t bucket) {
+           return checkBucket(row, bucket, acceptable);
+         });
 }
 
 /// True if all that is launched from `row` to the next change, or to the end,
 /// is later than before by one constant.
-bool DeltaSimulator::converges(int32_t row, int64_t &shift) const {
+bool DeltaSimulator::converges(int32_t row, int64_t &shift) {
   const int64_t *old = &rows_[rowBegin(row)];
   const int64_t *next = &nextStarts_[rowBegin(row)];
   const int64_t *now = state_.resources.data();
@@ -237,7 +304,7 @@ bool DeltaSimulator::converges(int32_t row, int64_t &shift) const {
 }
 
 /// True if all that is launched from `row` on is later by at least `gain`.
-bool DeltaSimulator::staysAbove(int32_t row, int64_t gain) const {
+bool DeltaSimulator::staysAbove(int32_t row, int64_t gain) {
   const int64_t *old = &rows_[rowBegin(row)];
   const int64_t *next = &nextStarts_[rowBegin(row)];
   const int64_t *now = state_.resources.data();

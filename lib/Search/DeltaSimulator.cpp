@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/DeltaSimulator.h"
+#include "RowsToCheck.h"
 #include "SimulatorPass.h"
 #include "StepTails.h"
 #include <algorithm>
@@ -84,6 +85,8 @@ void DeltaSimulator::describeOrder() {
       crossings_[row].push_back({value, first, last});
     }
   }
+  knownSlacks_.assign(graph.numValues(), {});
+  slacks_.resize(uses_.size());
   crossingBuckets_.assign(numRows_, {});
   for (int32_t bucket = 0; bucket < tasks_.numBuckets(); ++bucket) {
     int32_t first = tasks_.launchPosition(tasks_.bucketValues(bucket).front());
@@ -178,6 +181,7 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
     regionRecord_ = recordedRows_.size();
     convergedAt = -1;
     int32_t row = firstRow;
+    RowsToCheck toCheck(row);
     while (convergedAt < 0) {
       if (row == numRows_ - 1) {
         endRegion(firstRow, row, std::nullopt);
@@ -202,7 +206,8 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
         if (isOverloaded(row, limit))
           return cutAbove(limit);
       }
-      if (row == numRows_ - 1 || (!last && changed_[next] / interval_ == row))
+      if (row == numRows_ - 1 || !toCheck.has(row) ||
+          (!last && changed_[next] / interval_ == row))
         continue;
       if (converges(row, shift)) {
         convergedAt = row;
@@ -210,6 +215,7 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
       }
       if (last && limit != INT64_MAX && staysAbove(row, limit - stepNs_ + 1))
         return cutAbove(limit);
+      toCheck.passed(row);
     }
     endRegion(firstRow, convergedAt, shift);
   }

@@ -226,6 +226,24 @@ TEST(DeltaSimulator, EqualsFullOnPrefetches) {
   EXPECT_GT(tally.accepted, 0u);
 }
 
+/// Weights that may be gathered again far ahead, but move where they are read
+/// first.
+TEST(DeltaSimulator, EqualsFullOnWeightsThatMoveLate) {
+  DeltaComparison::Tally tally;
+  DeltaComparison::Options options;
+  options.boundsPerProposal = 3;
+  OperatorGraph graph = productsInARow(24, /*prefetchBytes=*/1 << 20);
+  for (const char *name : {"p100-node", "p100-cluster"})
+    for (uint64_t seed : {23, 24}) {
+      compare(graph, load(name), seed, 100, tally, options);
+      if (HasFatalFailure())
+        return;
+    }
+  tally.print();
+  EXPECT_GT(tally.tails, 0u);
+  EXPECT_GT(tally.accepted, 0u);
+}
+
 TEST(DeltaSimulator, EqualsFullOnInception) {
   DeltaComparison::Tally tally;
   OperatorGraph graph = inception(64, 6);

@@ -66,6 +66,9 @@ OperatorGraph sharedProducts(int32_t uses, bool oneGroup);
 /// then all updates. Gradients are reduced in buckets of up to `bucketBytes`.
 OperatorGraph deepProducts(int32_t layers, int64_t bucketBytes,
                            int64_t prefetchBytes = 0);
+/// A chain of products, each of weights of its own, which move up to
+/// `prefetchBytes` ahead.
+OperatorGraph productsInARow(int32_t layers, int64_t prefetchBytes);
 /// An update that the devices which would have copies of it share, in tiles
 /// that may differ in size; none if it is split already, or has too few
 /// elements along its dimensions.

@@ -187,6 +187,19 @@ OperatorGraph test::deepProducts(int32_t layers, int64_t bucketBytes,
   return builder.finish();
 }
 
+OperatorGraph test::productsInARow(int32_t layers, int64_t prefetchBytes) {
+  GraphBuilder builder;
+  builder.graph.prefetchBytes = prefetchBytes;
+  int32_t y = builder.input("x", {8, 12});
+  for (int32_t layer = 0; layer < layers; ++layer) {
+    std::string name = std::to_string(layer);
+    y = builder.matmul("fc" + name, y, builder.parameter("w" + name, {12, 12}),
+                       layer + 1);
+  }
+  builder.output("y", y);
+  return builder.finish();
+}
+
 std::optional<Configuration> test::unevenShards(const Strategy &strategy,
                                                 const OperatorGraph &graph,
                                                 int32_t update) {

@@ -84,8 +84,8 @@ private:
   struct Use {
     int32_t rank, use, node, operand;
   };
-  /// A value that is launched before a row and read at it or behind: by
-  /// uses_[firstUse] and those that follow, up to lastUse.
+  /// A value of which a round may be launched before a row, and that is read at
+  /// it or behind: by uses_[firstUse] and those that follow, up to lastUse.
   struct Crossing {
     int32_t value, firstUse, lastUse;
   };
@@ -107,8 +107,8 @@ private:
   /// Forgets what the trial has saved.
   void close();
   void load(int32_t row, int64_t shift, int32_t unusedSince);
-  bool converges(int32_t row, int64_t &shift) const;
-  bool staysAbove(int32_t row, int64_t gain) const;
+  bool converges(int32_t row, int64_t &shift);
+  bool staysAbove(int32_t row, int64_t gain);
   int64_t cutAbove(int64_t limit);
   void simulateRow(int32_t row);
   /// Without `shift`, times have not converged.
@@ -124,8 +124,13 @@ private:
   void beginChangedLoads();
   void passChangedLoads(int32_t position);
   bool isOverloaded(int32_t row, int64_t limit) const;
+  template <typename Each>
+  bool forEachWait(const detail::ValueTasks &value, const Use &of,
+                   Each each) const;
   template <typename Accept>
-  bool checkCrossings(int32_t row, Accept acceptable) const;
+  bool checkUses(int32_t row, const Crossing &crossing, Accept acceptable);
+  template <typename Accept>
+  bool checkCrossings(int32_t row, Accept acceptable);
   template <typename Accept>
   bool checkBucket(int32_t row, int32_t bucket, Accept acceptable) const;
   /// Times in a block, when they were launched with the change and before.
@@ -136,6 +141,8 @@ private:
     int64_t oldAt(int32_t slot) const { return old[slot] + oldShift; }
   };
   CrossingTimes timesAt(size_t block, int32_t launched) const;
+  std::optional<int64_t> slackOf(const Crossing &crossing,
+                                 const CrossingTimes &times);
   /// The slots of a value that say when a bucket ends, and if one behind the
   /// row does.
   struct LateSlots {
@@ -165,6 +172,14 @@ private:
   /// Per row, the buckets that are launched at it or behind and have values
   /// that are launched before.
   std::vector<llvm::SmallVector<int32_t, 2>> crossingBuckets_;
+  /// Up to the first of its uses for which slackOf() is known, since the last
+  /// accepted change.
+  struct KnownSlack {
+    int64_t accepted = -1;
+    int32_t firstUse = 0;
+  };
+  std::vector<KnownSlack> knownSlacks_; ///< Per value.
+  std::vector<int64_t> slacks_;         ///< Per use: of it and those behind it.
   /// What follows a row that nothing behind has changed.
   std::unique_ptr<detail::StepTails> tails_;
   /// Rows that were simulated because the tails of the first of them were not
