@@ -12,8 +12,10 @@ using namespace soap;
 namespace cl = llvm::cl;
 
 CellOptions::CellOptions(cl::OptionCategory &category)
-    : models_("models", cl::desc("Models to search for, required"),
-              cl::value_desc("FILE.onnx[:BATCH[:UNROLL]],..."),
+    : models_("models",
+              cl::desc("Models to search for, required; FILE.mlir: "
+                       "what soap-compile --emit=nn printed"),
+              cl::value_desc("FILE.onnx[:BATCH[:UNROLL]]|FILE.mlir,..."),
               cl::CommaSeparated, cl::OneOrMore, cl::cat(category)),
       topologies_("topologies",
                   cl::desc("Machines, as soap-compile's --topology takes them; "

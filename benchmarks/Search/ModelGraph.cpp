@@ -1,4 +1,4 @@
-//===- ModelGraph.cpp - Operator graphs of ONNX models --------------------===//
+//===- ModelGraph.cpp - Operator graphs of models -------------------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,10 @@
 
 #include "ModelGraph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/ONNX/Import.h"
@@ -21,6 +23,10 @@ llvm::Expected<ModelSpec> ModelSpec::parse(llvm::StringRef text) {
   text.split(parts, ':');
   ModelSpec spec;
   spec.path = parts[0].str();
+  if (spec.isNN() && parts.size() > 1)
+    return llvm::createStringError(
+        "expected no batch and no steps with '" + spec.path +
+        "', which was made for some, got: '" + text + "'");
   if (parts[0].empty() || parts.size() > 3 ||
       (parts.size() > 1 &&
        (parts[1].getAsInteger(10, spec.batch) || spec.batch < 1)) ||
@@ -28,9 +34,13 @@ llvm::Expected<ModelSpec> ModelSpec::parse(llvm::StringRef text) {
        (parts[2].getAsInteger(10, spec.unroll) || spec.unroll < 0)))
     return llvm::createStringError(
         "expected FILE.onnx[:BATCH[:UNROLL]] with a batch of at least 1 and at "
-        "least 0 steps, got: '" +
+        "least 0 steps, or FILE.mlir, got: '" +
         text + "'");
   return spec;
+}
+
+bool ModelSpec::isNN() const {
+  return llvm::StringRef(path).ends_with(".mlir");
 }
 
 std::string ModelSpec::name() const {
@@ -62,32 +72,51 @@ ModelGraph::ModelGraph()
   context_.loadAllAvailableDialects();
 }
 
-llvm::Expected<std::unique_ptr<ModelGraph>>
-ModelGraph::load(const ModelSpec &spec) {
-  std::unique_ptr<ModelGraph> model(new ModelGraph());
+llvm::Error ModelGraph::readNN(const ModelSpec &spec) {
+  module_ = mlir::parseSourceFile<mlir::ModuleOp>(
+      spec.path, mlir::ParserConfig(&context_));
+  if (!module_)
+    return llvm::createStringError("expected what --emit=nn printed, got: '" +
+                                   spec.path + "'");
+  // As the compiler does before a strategy is chosen.
+  mlir::PassManager passes(&context_);
+  passes.addNestedPass<mlir::func::FuncOp>(nn::createFusePass());
+  return mlir::succeeded(passes.run(*module_)) ? llvm::Error::success()
+                                               : notPlanned(spec);
+}
+
+llvm::Error ModelGraph::importModel(const ModelSpec &spec) {
   ONNXImportOptions options;
   options.batch = spec.batch;
-  auto module = importONNX(spec.path, options, model->context_);
+  auto module = importONNX(spec.path, options, context_);
   if (!module)
     return module.takeError();
-  model->module_ = std::move(*module);
-  mlir::PassManager passes(&model->context_);
+  module_ = std::move(*module);
+  mlir::PassManager passes(&context_);
   NormalizeChoices choices;
   choices.unrollRNN = spec.unroll;
   buildNormalizePipeline(passes, choices);
-  auto failed = [&] {
-    return llvm::createStringError("expected a model that can be planned, "
-                                   "got: '" +
-                                   spec.path + "'");
-  };
-  if (mlir::failed(passes.run(*model->module_)))
-    return failed();
+  return mlir::succeeded(passes.run(*module_)) ? llvm::Error::success()
+                                               : notPlanned(spec);
+}
+
+llvm::Error ModelGraph::notPlanned(const ModelSpec &spec) {
+  return llvm::createStringError(
+      "expected a model that can be planned, got: '" + spec.path + "'");
+}
+
+llvm::Expected<std::unique_ptr<ModelGraph>>
+ModelGraph::load(const ModelSpec &spec) {
+  std::unique_ptr<ModelGraph> model(new ModelGraph());
+  if (llvm::Error error =
+          spec.isNN() ? model->readNN(spec) : model->importModel(spec))
+    return std::move(error);
   auto function = getMainFunction(*model->module_);
   if (mlir::failed(function))
-    return failed();
+    return notPlanned(spec);
   auto extracted = extractOperatorGraph(*function);
   if (mlir::failed(extracted))
-    return failed();
+    return notPlanned(spec);
   model->extracted_ = std::move(*extracted);
   return model;
 }

@@ -1,4 +1,4 @@
-//===- ModelGraph.h - Operator graphs of ONNX models ------------*- C++ -*-===//
+//===- ModelGraph.h - Operator graphs of models -----------------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,14 +15,17 @@
 
 namespace soap {
 
-/// A model on a command line: FILE[:BATCH[:UNROLL]].
+/// A model on a command line: FILE.onnx[:BATCH[:UNROLL]], or FILE.mlir, which
+/// `soap-compile --emit=nn` printed: a training step, for example.
 struct ModelSpec {
   std::string path;
   int64_t batch = 1;  ///< What symbolic batch dimensions become.
   int64_t unroll = 0; ///< Steps per node of a recurrent layer; 0: all.
 
-  /// Fails if a number is missing or too small.
+  /// Fails if a number is missing or too small, or stands behind FILE.mlir.
   static llvm::Expected<ModelSpec> parse(llvm::StringRef text);
+  /// Whether it is what --emit=nn printed, which is planned as it is.
+  bool isNN() const;
   /// The file without folder and ending: "nmt".
   std::string name() const;
 };
@@ -35,8 +38,8 @@ std::vector<std::string> splitTopologies(llvm::StringRef list);
 /// lives as long.
 class ModelGraph {
 public:
-  /// Imports, unrolls and normalises. What is wrong with a model beyond its
-  /// file is printed as diagnostics.
+  /// Imports, unrolls and normalises, or reads what --emit=nn printed. What is
+  /// wrong with a model beyond its file is printed as diagnostics.
   static llvm::Expected<std::unique_ptr<ModelGraph>>
   load(const ModelSpec &spec);
 
@@ -46,6 +49,10 @@ public:
 
 private:
   ModelGraph();
+  llvm::Error readNN(const ModelSpec &spec);
+  llvm::Error importModel(const ModelSpec &spec);
+  static llvm::Error notPlanned(const ModelSpec &spec);
+
   mlir::MLIRContext context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   std::optional<ExtractedGraph> extracted_;

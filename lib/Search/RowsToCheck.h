@@ -30,7 +30,7 @@ public:
   }
 
 private:
-  static constexpr int32_t dense = 4;     ///< Comparisons in vain, one row more.
+  static constexpr int32_t dense = 4; ///< Comparisons in vain, one row more.
   static constexpr int32_t farthest = 16; ///< Rows from one to the next.
 
   int32_t next_;
