@@ -16,9 +16,9 @@ namespace soap::detail {
 /// The rows at which a region of a delta simulation is compared with what was.
 /// A comparison looks at all resources and at all that is read behind the row,
 /// in a training step up to all activations, and takes several times as long as
-/// a row. Nearly all regions end within a few rows or none of many, so that
-/// comparisons become rarer with every one that was in vain. A region that ends
-/// later than it could is as exact.
+/// a row. Most regions end within a few rows or not for long, so comparisons
+/// become rarer with every one that was in vain. A region that ends later than
+/// it could is as exact.
 class RowsToCheck {
 public:
   explicit RowsToCheck(int32_t firstRow) : next_(firstRow + 1) {}
@@ -30,7 +30,8 @@ public:
   }
 
 private:
-  static constexpr int32_t dense = 4; ///< Comparisons in vain, one row more.
+  /// So many comparisons in vain put the next one off by another row.
+  static constexpr int32_t dense = 4;
   static constexpr int32_t farthest = 16; ///< Rows from one to the next.
 
   int32_t next_;

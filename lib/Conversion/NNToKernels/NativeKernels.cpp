@@ -102,9 +102,9 @@ static void printOperation(llvm::raw_ostream &os, Operation *op) {
     if (!attribute.getName().getValue().contains('.')) // Not a discardable one.
       os << ' ' << attribute.getName().getValue() << '='
          << attribute.getValue();
-  if (auto fused = dyn_cast<nn::FusedOp>(op)) {
+  if (Block *body = nn::getFusedBody(op)) {
     os << ' ';
-    fused.printParts(os);
+    nn::printParts(os, *body);
   }
 }
 
@@ -301,7 +301,7 @@ void soap::registerKernelDialects(DialectRegistry &registry) {
 bool NativeKernels::supports(Operation *op) {
   return isa_and_nonnull<nn::NNDialect>(op->getDialect()) &&
          !isa<nn::InputOp, nn::ParameterOp, nn::OutputOp, nn::YieldOp>(op) &&
-         !isa_and_nonnull<nn::FusedOp>(op->getParentOp());
+         !nn::getFusedBody(op->getParentOp());
 }
 
 FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op,

@@ -67,22 +67,29 @@ static Value buildScalar(OpBuilder &builder, Location loc, Operation *op,
                   elementTypeOf(op, result));
 }
 
+Value soap::buildPartScalars(OpBuilder &builder, Location loc,
+                             ValueRange arguments,
+                             llvm::iterator_range<Block::iterator> parts,
+                             ValueRange elements) {
+  IRMapping known;
+  known.map(arguments, elements);
+  Value last;
+  for (Operation &part : parts) {
+    SmallVector<Value> read;
+    for (Value operand : part.getOperands())
+      read.push_back(known.lookup(operand));
+    last = buildElementwiseScalars(builder, loc, &part, read)[0];
+    known.map(part.getResult(0), last);
+  }
+  return last;
+}
+
 SmallVector<Value> soap::buildElementwiseScalars(OpBuilder &builder,
                                                  Location loc, Operation *op,
                                                  ValueRange elements) {
-  if (auto fused = dyn_cast<nn::FusedOp>(op)) {
-    IRMapping known;
-    known.map(fused.getBody().getArguments(), elements);
-    for (Operation &part : fused.getParts()) {
-      SmallVector<Value> read;
-      for (Value operand : part.getOperands())
-        read.push_back(known.lookup(operand));
-      known.map(part.getResult(0),
-                buildElementwiseScalars(builder, loc, &part, read)[0]);
-    }
-    return {
-        known.lookup(fused.getBody().front().getTerminator()->getOperand(0))};
-  }
+  if (auto fused = dyn_cast<nn::FusedOp>(op))
+    return {buildPartScalars(builder, loc, fused.getBody().getArguments(),
+                             fused.getParts(), elements)};
   SmallVector<Value> results = computeUpdate(builder, loc, op, elements);
   if (results.empty())
     results.push_back(buildScalar(builder, loc, op, elements));

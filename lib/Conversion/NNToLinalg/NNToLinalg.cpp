@@ -156,9 +156,9 @@ struct ConvertNNToLinalgPass
     target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect,
                            math::MathDialect, scf::SCFDialect,
                            tensor::TensorDialect>();
-    // What an nn.fused consists of goes with it.
+    // What a fused operation consists of goes with it.
     target.addDynamicallyLegalDialect<nn::NNDialect>([](Operation *op) {
-      return isa_and_nonnull<nn::FusedOp>(op->getParentOp());
+      return nn::getFusedBody(op->getParentOp()) != nullptr;
     });
     target.addLegalOp<nn::InputOp, nn::ParameterOp, nn::OutputOp>();
     linalg_lowering::legalizeElementTypes(getOperation());

@@ -7,7 +7,8 @@
 
 #include "Patterns.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Conversion/NNToLinalg/NNToLinalg.h"
+#include "soap/Dialect/NN/IR/NNFused.h"
 
 using namespace mlir;
 using namespace soap;
@@ -52,50 +53,150 @@ Value linalg_lowering::joined(OpBuilder &builder, Location loc, Join how,
   llvm_unreachable("all kinds are handled");
 }
 
+namespace {
+/// An operand of a reduction, which broadcasts to what is reduced.
+struct Read {
+  Value value;
+  llvm::SmallBitVector varies; ///< Per dim; those of size 1 do.
+};
+
+/// Loops over what is reduced. Neighbours that are both summed, or both kept,
+/// and along which every operand varies or none, are one loop: a long one.
+class ReductionLoops {
+public:
+  ReductionLoops(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes,
+                 ArrayRef<Read> reads);
+
+  unsigned size() const { return extents.size(); }
+  /// The loops, of those in `iterators`, that the result has.
+  AffineMap resultMap(OpBuilder &builder) const {
+    return mapOf(builder, [&](unsigned loop) {
+      return iterators[loop] == Iterator::parallel;
+    });
+  }
+  SmallVector<int64_t> resultShape() const {
+    return shapeOf(
+        [&](unsigned loop) { return iterators[loop] == Iterator::parallel; });
+  }
+  /// How an operand lies along the loops, and in which shape.
+  AffineMap map(OpBuilder &builder, const Read &read) const {
+    return mapOf(builder, [&](unsigned loop) {
+      return read.varies.test(firstDims[loop]);
+    });
+  }
+  SmallVector<int64_t> shape(const Read &read) const {
+    return shapeOf(
+        [&](unsigned loop) { return read.varies.test(firstDims[loop]); });
+  }
+
+  SmallVector<Iterator> iterators;
+  SmallVector<int64_t> extents;
+
+private:
+  AffineMap mapOf(OpBuilder &builder,
+                  llvm::function_ref<bool(unsigned)> has) const {
+    SmallVector<AffineExpr> exprs;
+    for (unsigned loop = 0; loop < size(); ++loop)
+      if (has(loop))
+        exprs.push_back(builder.getAffineDimExpr(loop));
+    return AffineMap::get(size(), 0, exprs, builder.getContext());
+  }
+  SmallVector<int64_t> shapeOf(llvm::function_ref<bool(unsigned)> has) const {
+    SmallVector<int64_t> shape;
+    for (unsigned loop = 0; loop < size(); ++loop)
+      if (has(loop))
+        shape.push_back(extents[loop]);
+    return shape;
+  }
+
+  SmallVector<unsigned> firstDims; ///< Per loop, one that is not of size 1.
+};
+} // namespace
+
+ReductionLoops::ReductionLoops(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes,
+                               ArrayRef<Read> reads) {
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    Iterator iterator = llvm::is_contained(axes, static_cast<int64_t>(dim))
+                            ? Iterator::reduction
+                            : Iterator::parallel;
+    bool joins = !iterators.empty() && iterators.back() == iterator;
+    if (joins && size != 1 && extents.back() != 1)
+      joins = llvm::all_of(reads, [&, dim = dim](const Read &read) {
+        return read.varies.test(dim) == read.varies.test(firstDims.back());
+      });
+    if (!joins) {
+      iterators.push_back(iterator);
+      extents.push_back(size);
+      firstDims.push_back(dim);
+      continue;
+    }
+    if (extents.back() == 1)
+      firstDims.back() = dim;
+    extents.back() *= size;
+  }
+}
+
+/// `element` of elements of the operands, joined along `axes` of `shape`; the
+/// result has its other dims.
+static Value reduceElements(OpBuilder &builder, Location loc,
+                            ArrayRef<int64_t> shape, ArrayRef<Read> reads,
+                            ArrayRef<int64_t> axes, Join how, Value start,
+                            ElementBuilder element) {
+  ReductionLoops loops(shape, axes, reads);
+  SmallVector<AffineMap> maps;
+  SmallVector<Value> inputs;
+  for (const Read &read : reads) {
+    maps.push_back(loops.map(builder, read));
+    inputs.push_back(reshaped(builder, loc, read.value, loops.shape(read)));
+  }
+  maps.push_back(loops.resultMap(builder));
+  Value result = generic(
+      builder, loc, inputs, filled(builder, loc, loops.resultShape(), start),
+      {maps, loops.iterators},
+      [&](OpBuilder &nested, Location location, ValueRange elements) {
+        return joined(nested, location, how,
+                      element(nested, location, elements.drop_back()),
+                      elements.back());
+      });
+  SmallVector<int64_t> kept;
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (!llvm::is_contained(axes, static_cast<int64_t>(dim)))
+      kept.push_back(size);
+  return reshaped(builder, loc, result, kept);
+}
+
 Value linalg_lowering::reduce(OpBuilder &builder, Location loc, Value input,
                               ArrayRef<int64_t> axes, nn::ReduceKind kind,
                               bool isUnsigned) {
   RankedTensorType type = tensorType(input);
-  Type element = type.getElementType();
-  // Neighbours that are both summed, or both kept, are one loop: a long one.
-  SmallVector<Iterator> iterators;
-  SmallVector<int64_t> shape, merged;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    bool reduced = llvm::is_contained(axes, dim);
-    if (!reduced)
-      shape.push_back(type.getDimSize(dim));
-    Iterator iterator = reduced ? Iterator::reduction : Iterator::parallel;
-    if (!iterators.empty() && iterators.back() == iterator) {
-      merged.back() *= type.getDimSize(dim);
-      continue;
-    }
-    iterators.push_back(iterator);
-    merged.push_back(type.getDimSize(dim));
-  }
-  SmallVector<AffineExpr> kept;
-  SmallVector<int64_t> mergedResult;
-  for (auto [dim, iterator] : llvm::enumerate(iterators))
-    if (iterator == Iterator::parallel) {
-      kept.push_back(builder.getAffineDimExpr(dim));
-      mergedResult.push_back(merged[dim]);
-    }
-  Type signedness = element;
-  if (auto integer = dyn_cast<IntegerType>(element);
+  Type signedness = type.getElementType();
+  if (auto integer = dyn_cast<IntegerType>(signedness);
       integer && isUnsigned && integer.getWidth() > 1)
     signedness = IntegerType::get(builder.getContext(), integer.getWidth(),
                                   IntegerType::Unsigned);
-  Value start = neutral(builder, loc, kind, signedness);
-  SmallVector<AffineMap> maps = {
-      builder.getMultiDimIdentityMap(merged.size()),
-      AffineMap::get(merged.size(), 0, kept, builder.getContext())};
-  Value result =
-      generic(builder, loc, reshaped(builder, loc, input, merged),
-              filled(builder, loc, mergedResult, start), {maps, iterators},
-              [&](OpBuilder &nested, Location location, ValueRange elements) {
-                return joined(nested, location, {kind, isUnsigned, sumFlags},
-                              elements[0], elements[1]);
-              });
-  return reshaped(builder, loc, result, shape);
+  Read read{input, llvm::SmallBitVector(type.getRank(), true)};
+  return reduceElements(
+      builder, loc, type.getShape(), read, axes, {kind, isUnsigned, sumFlags},
+      neutral(builder, loc, kind, signedness),
+      [](OpBuilder &, Location, ValueRange elements) { return elements[0]; });
+}
+
+/// The result of `op`, given its reduction without scale and kept dims of size
+/// 1.
+static Value finishReduction(OpBuilder &builder, nn::ReduceOp op,
+                             Value result) {
+  Location loc = op.getLoc();
+  RankedTensorType type = tensorType(op.getResult());
+  if (double scale = op.getScale().convertToDouble(); scale != 1)
+    result = elementwise(
+        builder, loc, {}, result,
+        [&](OpBuilder &nested, Location location,
+            ValueRange elements) -> Value {
+          return nested.create<arith::MulFOp>(
+              location, elements[0],
+              scalar(nested, location, type.getElementType(), scale));
+        });
+  return reshaped(builder, loc, result, type.getShape());
 }
 
 namespace {
@@ -104,22 +205,40 @@ struct ReduceLowering : public OpRewritePattern<nn::ReduceOp> {
 
   LogicalResult matchAndRewrite(nn::ReduceOp op,
                                 PatternRewriter &rewriter) const override {
+    rewriter.replaceOp(
+        op,
+        finishReduction(rewriter, op,
+                        reduce(rewriter, op.getLoc(), op.getInput(),
+                               op.getAxes(), op.getKind(), isUnsigned(op))));
+    return success();
+  }
+};
+
+struct FusedReduceLowering : public OpRewritePattern<nn::FusedReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::FusedReduceOp op,
+                                PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    Type element = tensorType(op.getInput()).getElementType();
-    double scale = op.getScale().convertToDouble();
-    Value result = reduce(rewriter, loc, op.getInput(), op.getAxes(),
-                          op.getKind(), isUnsigned(op));
-    if (scale != 1)
-      result = elementwise(rewriter, loc, {}, result,
-                           [&](OpBuilder &builder, Location location,
-                               ValueRange elements) -> Value {
-                             return builder.create<arith::MulFOp>(
-                                 location, elements[0],
-                                 scalar(builder, location, element, scale));
-                           });
-    // Kept dims of size 1.
-    rewriter.replaceOp(op, reshaped(rewriter, loc, result,
-                                    tensorType(op.getResult()).getShape()));
+    nn::ReduceOp reduction = op.getReduce();
+    RankedTensorType type = tensorType(reduction.getInput());
+    SmallVector<Read> reads;
+    for (auto [argument, operand] :
+         llvm::zip_equal(op.getBody().getArguments(), op.getInputs())) {
+      OpOperand &use = *argument.use_begin();
+      reads.push_back(
+          {operand, elementwiseAccess(use.getOwner(), use.getOperandNumber())});
+    }
+    Value result = reduceElements(
+        rewriter, loc, type.getShape(), reads, reduction.getAxes(),
+        {reduction.getKind(), /*isUnsigned=*/false, sumFlags},
+        neutral(rewriter, loc, reduction.getKind(), type.getElementType()),
+        [&](OpBuilder &builder, Location location, ValueRange elements) {
+          return buildPartScalars(builder, location,
+                                  op.getBody().getArguments(), op.getParts(),
+                                  elements);
+        });
+    rewriter.replaceOp(op, finishReduction(rewriter, reduction, result));
     return success();
   }
 };
@@ -300,6 +419,6 @@ private:
 } // namespace
 
 void linalg_lowering::populateReductionPatterns(RewritePatternSet &patterns) {
-  patterns.add<ReduceLowering, SoftmaxLowering, LayerNormLowering>(
-      patterns.getContext());
+  patterns.add<FusedReduceLowering, ReduceLowering, SoftmaxLowering,
+               LayerNormLowering>(patterns.getContext());
 }

@@ -262,10 +262,10 @@ void Lowering::lowerPad(nn::PadOp op, const Place &place, IRMapping &buffers) {
 FailureOr<soaprt::KernelOp> Lowering::getKernel(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase("nn.name");
-  if (auto fused = dyn_cast<nn::FusedOp>(op)) {
+  if (Block *body = nn::getFusedBody(op)) {
     std::string parts;
     llvm::raw_string_ostream os(parts);
-    fused.printParts(os);
+    nn::printParts(os, *body);
     attributes.set("parts", StringAttr::get(context_, os.str()));
   }
   auto type =

@@ -1,4 +1,4 @@
-// One case per constraint of nn.fused.
+// One case per constraint of nn.fused and nn.fused_reduce.
 // RUN: soap-opt %s --split-input-file --verify-diagnostics -o /dev/null
 
 // Tests that the region takes the operands.
@@ -109,6 +109,62 @@ func.func @main(%x: tensor<3x4x4xf32>, %c: tensor<4xf32>) {
 
 // Tests that nn.yield stands in an nn.fused.
 func.func @main(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.yield' op expects parent op 'nn.fused'}}
+  // expected-error @+1 {{'nn.yield' op expects parent op to be one of 'nn.fused, nn.fused_reduce'}}
   nn.yield %x : tensor<4xf32>
+}
+
+// -----
+
+// Tests that a reduction stands at the end of the region.
+func.func @main(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.fused_reduce' op expected an nn.reduce of the result before it, of f32 or f64, at the end of the region}}
+  %0 = nn.fused_reduce(%x) {nn.name = "f"} : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %1 = nn.relu %a {nn.name = "r"} : tensor<4xf32>
+    %2 = nn.tanh %1 {nn.name = "f"} : tensor<4xf32>
+    nn.yield %2 : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+// Tests that the reduction reads what the operations before it compute.
+func.func @main(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.fused_reduce' op expected an nn.reduce of the result before it, of f32 or f64, at the end of the region}}
+  %0 = nn.fused_reduce(%x) {nn.name = "f"} : (tensor<4xf32>) -> tensor<1xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %1 = nn.relu %a {nn.name = "r"} : tensor<4xf32>
+    %2 = nn.reduce %a {nn.name = "f", kind = #nn.reduce_kind<sum>, axes = array<i64: 0>, keepdims = true} : (tensor<4xf32>) -> tensor<1xf32>
+    nn.yield %2 : tensor<1xf32>
+  }
+  return
+}
+
+// -----
+
+// Tests that there is something to reduce.
+func.func @main(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.fused_reduce' op expected operations and nn.yield in the region}}
+  %0 = nn.fused_reduce(%x) {nn.name = "f"} : (tensor<4xf32>) -> tensor<1xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %1 = nn.reduce %a {nn.name = "f", kind = #nn.reduce_kind<sum>, axes = array<i64: 0>, keepdims = true} : (tensor<4xf32>) -> tensor<1xf32>
+    nn.yield %1 : tensor<1xf32>
+  }
+  return
+}
+
+// -----
+
+// Tests that operations of a reduction have one shape.
+func.func @main(%x: tensor<4xf32>, %y: tensor<1xf32>) {
+  // expected-error @+1 {{'nn.fused_reduce' op expected results of the shape [4] in the region, got: 'tensor<1xf32>' of nn.relu}}
+  %0 = nn.fused_reduce(%x, %y) {nn.name = "f"} : (tensor<4xf32>, tensor<1xf32>) -> tensor<1xf32> {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<1xf32>):
+    %1 = nn.relu %b {nn.name = "narrow"} : tensor<1xf32>
+    %2 = nn.add %a, %1 {nn.name = "add"} : (tensor<4xf32>, tensor<1xf32>) -> tensor<4xf32>
+    %3 = nn.reduce %2 {nn.name = "f", kind = #nn.reduce_kind<sum>, axes = array<i64: 0>, keepdims = true} : (tensor<4xf32>) -> tensor<1xf32>
+    nn.yield %3 : tensor<1xf32>
+  }
+  return
 }

@@ -1,7 +1,7 @@
 // RUN: soap-opt %s | soap-opt | FileCheck %s
 // RUN: soap-opt %s --mlir-print-op-generic | soap-opt | FileCheck %s
 
-// Tests that an operation of several survives a round trip.
+// Tests that operations of several survive a round trip.
 
 // CHECK-LABEL: func.func @main
 func.func @main(%x: tensor<2x3x4xf32>, %c: tensor<3xf32>, %s: tensor<f32>) {
@@ -18,6 +18,21 @@ func.func @main(%x: tensor<2x3x4xf32>, %c: tensor<3xf32>, %s: tensor<f32>) {
     %2 = nn.mul %1, %f {nn.name = "scale"} : (tensor<2x3x4xf32>, tensor<f32>) -> tensor<2x3x4xf32>
     %3 = nn.relu %2 {nn.name = "relu"} : tensor<2x3x4xf32>
     nn.yield %3 : tensor<2x3x4xf32>
+  }
+
+  // CHECK: nn.fused_reduce(%{{.*}}, %{{.*}}) {nn.name = "squares"} : (tensor<2x3x4xf32>, tensor<f32>) -> tensor<3xf32> {
+  // CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<2x3x4xf32>, %[[S:.*]]: tensor<f32>):
+  // CHECK-NEXT: %[[D:.*]] = nn.sub %[[X]], %[[S]] {nn.name = "centred"}
+  // CHECK-NEXT: %[[M:.*]] = nn.mul %[[D]], %[[D]] {nn.name = "square"}
+  // CHECK-NEXT: %[[R:.*]] = nn.reduce %[[M]] {axes = array<i64: 0, 2>, keepdims = false, kind = #nn.reduce_kind<sum>, nn.name = "squares", scale = 1.250000e-01 : f32}
+  // CHECK-NEXT: nn.yield %[[R]] : tensor<3xf32>
+  // CHECK-NEXT: }
+  %4 = nn.fused_reduce(%x, %s) {nn.name = "squares"} : (tensor<2x3x4xf32>, tensor<f32>) -> tensor<3xf32> {
+  ^bb0(%a: tensor<2x3x4xf32>, %f: tensor<f32>):
+    %1 = nn.sub %a, %f {nn.name = "centred"} : (tensor<2x3x4xf32>, tensor<f32>) -> tensor<2x3x4xf32>
+    %2 = nn.mul %1, %1 {nn.name = "square"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    %3 = nn.reduce %2 {nn.name = "squares", kind = #nn.reduce_kind<sum>, axes = array<i64: 0, 2>, keepdims = false, scale = 0.125 : f32} : (tensor<2x3x4xf32>) -> tensor<3xf32>
+    nn.yield %3 : tensor<3xf32>
   }
   return
 }

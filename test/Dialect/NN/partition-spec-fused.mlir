@@ -28,6 +28,29 @@ func.func @main() {
     %3 = nn.relu %2 {nn.name = "relu"} : tensor<4x6x2xf32>
     nn.yield %3 : tensor<4x6x2xf32>
   }
+  // A reduction sums what its operations make of a tile.
+  // CHECK-LABEL: squares: nn.fused_reduce
+  // CHECK-NEXT: loops: d0=4 {{.*}} d1=6 {{.*}} d2=2
+  // CHECK-NEXT: operand 0: (d0, d1, d2)
+  // CHECK-NEXT: operand 1: (d1, [0,0])
+  // CHECK-NEXT: result 0: (d1) {{.*}}sum
+  // CHECK-NEXT: task 0 on 0: reads [0:2, 0:2, 0:2] [0:2, 0:1] writes [0:2] flops 24
+  // CHECK-NEXT: key nn.fused_reduce {nn.sub %0 %1 f32; nn.mul %2 %2 f32; nn.reduce {{.*}} %3 f32} 2x2x2xf32 2x1xf32 -> 2xf32
+  // CHECK-NEXT: nn.fused_reduce(%{{.*}}, %{{.*}}) {nn.name = "squares"} : (tensor<2x2x2xf32>, tensor<2x1xf32>) -> tensor<2xf32> {
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: nn.sub
+  // CHECK-NEXT: nn.mul
+  // CHECK-NEXT: nn.reduce %{{.*}}scale = 1.250000e-01 : f32} : (tensor<2x2x2xf32>) -> tensor<2xf32>
+  // CHECK-NEXT: nn.yield
+  %m = nn.parameter {nn.name = "m"} : tensor<6x1xf32> from #nn.splat<1.0 : f32>
+  %r = nn.fused_reduce(%0, %m) {nn.name = "squares", soap.config = #soap.config<{d0 = 2, d1 = 3} on [0, 1, 2, 3, 4, 5]>} : (tensor<4x6x2xf32>, tensor<6x1xf32>) -> tensor<6xf32> {
+  ^bb0(%a: tensor<4x6x2xf32>, %b: tensor<6x1xf32>):
+    %1 = nn.sub %a, %b {nn.name = "centred"} : (tensor<4x6x2xf32>, tensor<6x1xf32>) -> tensor<4x6x2xf32>
+    %2 = nn.mul %1, %1 {nn.name = "square"} : (tensor<4x6x2xf32>, tensor<4x6x2xf32>) -> tensor<4x6x2xf32>
+    %3 = nn.reduce %2 {nn.name = "squares", kind = #nn.reduce_kind<sum>, axes = array<i64: 0, 2>, keepdims = false, scale = 0.125 : f32} : (tensor<4x6x2xf32>) -> tensor<6xf32>
+    nn.yield %3 : tensor<6xf32>
+  }
+  nn.output %r {nn.name = "z"} : tensor<6xf32>
   nn.output %0 {nn.name = "y"} : tensor<4x6x2xf32>
   return
 }

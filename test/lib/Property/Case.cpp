@@ -103,11 +103,9 @@ static SmallVector<ModuleOp, 2> programsOf(ModuleOp model) {
 /// the loops of their parts.
 static json::Array fusedParts(ModuleOp model) {
   std::set<StringRef> names;
-  model.walk([&](nn::FusedOp fused) {
-    fused.walk([&](Operation *part) {
-      if (part != fused)
-        names.insert(part->getName().getStringRef());
-    });
+  model.walk([&](Operation *op) {
+    if (nn::getFusedBody(op->getParentOp()))
+      names.insert(op->getName().getStringRef());
   });
   json::Array result;
   for (StringRef name : names)

@@ -13,7 +13,30 @@ using namespace soap;
 using namespace soap::nn;
 using namespace soap::nn::test;
 
-Operation *Generator::fused(StringRef) {
+/// A reduction of `value`, of f32 or f64.
+static Value createReduce(OpBuilder &builder, Random &random, Value value) {
+  List axes, result;
+  bool keepdims = random.flip();
+  auto type = cast<RankedTensorType>(value.getType());
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    bool isKept = random.flip();
+    if (!isKept)
+      axes.push_back(dim);
+    if (isKept || keepdims)
+      result.push_back(isKept ? size : 1);
+  }
+  auto kind = static_cast<ReduceKind>(random.in(0, 3));
+  auto reduce = builder.create<ReduceOp>(
+      value.getLoc(), type.clone(result), value, kind, axes, keepdims,
+      llvm::APFloat(kind == ReduceKind::Sum ? 0.125f : 1.0f));
+  setName(reduce, "reduce");
+  return reduce;
+}
+
+Operation *Generator::fused(StringRef kind) {
+  bool reduces = kind == "nn.fused_reduce";
+  if (reduces)
+    element = random.flip() ? builder.getF32Type() : builder.getF64Type();
   List result = shape(0, 4, 5);
   auto whole = type(result);
   Region region;
@@ -81,8 +104,11 @@ Operation *Generator::fused(StringRef) {
     }
     }
   }
-  inside.create<YieldOp>(loc, made.back());
-  OperationState state(loc, FusedOp::getOperationName(), inputs, whole);
+  Value last = made.back();
+  if (reduces)
+    last = createReduce(inside, random, last);
+  inside.create<YieldOp>(loc, last);
+  OperationState state(loc, kind, inputs, last.getType());
   state.addRegion()->takeBody(region);
   return builder.create(state);
 }

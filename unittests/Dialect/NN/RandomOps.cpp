@@ -348,7 +348,8 @@ ArrayRef<Generator::Entry> Generator::entries() {
       {"nn.adam", &Generator::update, E::Floats},
       {"nn.dropout", &Generator::dropout, E::Floats},
       {"nn.fused", &Generator::fused, E::Floats},
-      {"nn.attention", &Generator::attention, E::Floats}};
+      {"nn.attention", &Generator::attention, E::Floats},
+      {"nn.fused_reduce", &Generator::fused, E::Floats}};
   return table;
 }
 

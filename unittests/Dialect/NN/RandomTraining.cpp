@@ -99,9 +99,9 @@ Operation *Generator::dropout(StringRef) {
 }
 
 bool soap::nn::test::isPositive(Operation *op, unsigned operand) {
-  if (auto fused = dyn_cast<FusedOp>(op))
+  if (Block *body = getFusedBody(op))
     return llvm::any_of(
-        fused.getBody().getArgument(operand).getUses(), [](OpOperand &use) {
+        body->getArgument(operand).getUses(), [](OpOperand &use) {
           return isPositive(use.getOwner(), use.getOperandNumber());
         });
   // The number of steps before this one; a variance, and bias corrections.

@@ -451,18 +451,18 @@ static Tensor convBackward(ConvBackwardDataOp op, ArrayRef<Tensor> operands) {
 }
 
 /// The operations of the region, one after another.
-static Tensor fused(FusedOp op, ArrayRef<Tensor> operands) {
+static Tensor fused(Block &body, ArrayRef<Tensor> operands) {
   Environment values;
   for (auto [argument, operand] :
-       llvm::zip_equal(op.getBody().getArguments(), operands))
+       llvm::zip_equal(body.getArguments(), operands))
     values[argument] = operand;
-  for (Operation &part : op.getParts()) {
+  for (Operation &part : body.without_terminator()) {
     std::vector<Tensor> read;
     for (Value operand : part.getOperands())
       read.push_back(values.at(operand));
     values[part.getResult(0)] = evaluate(&part, read);
   }
-  return values.at(op.getBody().front().getTerminator()->getOperand(0));
+  return values.at(body.getTerminator()->getOperand(0));
 }
 
 Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
@@ -471,7 +471,8 @@ Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
         return source(op, op.getOffsets(), op.getGlobalShape());
       })
       .Case([](ConstantOp op) { return constant(op); })
-      .Case([&](FusedOp op) { return fused(op, operands); })
+      .Case<FusedOp, FusedReduceOp>(
+          [&](auto op) { return fused(op.getBody().front(), operands); })
       .Case([&](ConvOp op) { return conv(op, operands); })
       .Case([&](MatMulOp op) { return matmul(op, operands); })
       .Case([&](MaxPoolOp op) { return maxPool(op, operands[0]); })

@@ -162,3 +162,4 @@ TEST(GradientKernels, LSTMBackward) { check("nn.lstm_backward"); }
 TEST(GradientKernels, GRUBackward) { check("nn.gru_backward"); }
 TEST(GradientKernels, RNNBackward) { check("nn.rnn_backward"); }
 TEST(GradientKernels, Fused) { check("nn.fused"); }
+TEST(GradientKernels, FusedReduce) { check("nn.fused_reduce"); }

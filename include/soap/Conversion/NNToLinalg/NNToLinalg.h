@@ -38,6 +38,12 @@ mlir::Type storageType(mlir::Type element);
 llvm::SmallVector<mlir::Value>
 buildElementwiseScalars(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Operation *op, mlir::ValueRange elements);
+/// The same of the last of `parts`, element-wise operations of a region, from
+/// an element of each of its arguments.
+mlir::Value buildPartScalars(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::ValueRange arguments,
+                             llvm::iterator_range<mlir::Block::iterator> parts,
+                             mlir::ValueRange elements);
 
 #define GEN_PASS_REGISTRATION
 #include "soap/Conversion/NNToLinalg/Passes.h.inc"

@@ -103,7 +103,10 @@ static SmallVector<PartLoop, 2> partLoopsOf(Operation *reader,
 }
 
 bool GradientBuilder::takeParts(Operation *op) {
-  if (!isAdditive(op))
+  // A constant would be added to every part.
+  if (!isAdditive(op) || llvm::any_of(op->getOperands(), [](Value operand) {
+        return operand.getDefiningOp<ConstantOp>() != nullptr;
+      }))
     return false;
   for (unsigned operand = 0; operand < op->getNumOperands(); ++operand) {
     SmallVector<PartLoop, 2> loops = partLoopsOf(op, operand);

@@ -217,35 +217,140 @@ static MaybeGradients lrn(LRNOp op, Build &b, ArrayRef<Value> results,
   return Gradients{b.sub(direct, b.mul(b.mul(x, shared), 2 * alpha * beta))};
 }
 
-/// With given statistics, which are no parameters.
-static MaybeGradients batchNorm(BatchNormOp op, Build &b,
-                                ArrayRef<Value> results,
-                                const BitVector &isNeeded) {
-  Value dy = results[0];
-  size_t rank = shapeOf(dy).size();
-  Shape column(rank - 1, 1);
-  column[0] = shapeOf(op.getScale())[0];
+/// All dimensions but the channels.
+static SmallVector<int64_t> axesOfChannels(size_t rank) {
   SmallVector<int64_t> axes;
   for (size_t dim = 0; dim < rank; ++dim)
     if (dim != 1)
       axes.push_back(static_cast<int64_t>(dim));
-  auto perChannel = [&](Value value) { return b.reshape(value, column); };
-  Value inverse = b.pow(
-      b.add(perChannel(op.getVariance()), op.getEpsilon().convertToDouble()),
-      -0.5);
-  Gradients gradients(op->getNumOperands());
-  if (isNeeded[0])
-    gradients[0] = b.mul(dy, b.mul(perChannel(op.getScale()), inverse));
-  if (isNeeded[1]) {
-    Value z = b.mul(b.sub(op.getX(), perChannel(op.getMean())), inverse);
-    gradients[1] = b.reshape(b.sum(b.mul(dy, z), axes), shapeOf(op.getScale()));
+  return axes;
+}
+
+namespace {
+/// The gradients of a batch norm, with z = (x - mean) / sqrt(variance +
+/// epsilon).
+class BatchNormGradients {
+public:
+  BatchNormGradients(BatchNormOp op, Build &b, Value dy)
+      : op_(op), b_(b), dy_(dy), axes_(axesOfChannels(shapeOf(dy).size())),
+        perElement_(b.resultAccess()) {
+    perChannel_.dims = {perElement_.dims[1]};
+    column_.assign(shapeOf(dy).size() - 1, 1);
+    column_[0] = shapeOf(op.getScale())[0];
   }
-  if (isNeeded[2])
-    gradients[2] = b.reshape(b.sum(dy, axes), shapeOf(op.getBias()));
-  if (isNeeded[3] || isNeeded[4]) {
+
+  /// Of x, with given statistics.
+  Value ofX();
+  /// Of x, whose statistics the batch norm has: with means over the N elements
+  /// of a channel, scale / sqrt(variance + epsilon) * (dy - mean(dy) - z *
+  /// mean(dy * z)) (Ioffe and Szegedy, 2015, section 3).
+  Value ofBatch();
+  /// The sum of dy * z.
+  Value ofScale();
+  /// The sum of dy.
+  Value ofBias();
+
+private:
+  Value column(Value perChannel);
+  Value sum(Value x);
+  Value deviations();
+  Value shiftedVariance();
+
+  BatchNormOp op_;
+  Build &b_;
+  Value dy_;
+  SmallVector<int64_t> axes_;
+  ValueAccess perElement_, perChannel_;
+  Shape column_;
+  Value sumOfDy_, deviations_; ///< Once they are built.
+};
+} // namespace
+
+/// A value per channel, so that it broadcasts to x.
+Value BatchNormGradients::column(Value perChannel) {
+  b_.setFrame(perChannel_);
+  Value result = b_.reshape(perChannel, column_);
+  b_.setFrame(perElement_);
+  return result;
+}
+
+/// Over all but the channels.
+Value BatchNormGradients::sum(Value x) {
+  return b_.join(b_.create<ReduceOp>(op_.getScale().getType(), x,
+                                     ReduceKind::Sum, axes_,
+                                     /*keepdims=*/false, llvm::APFloat(1.0f)),
+                 perElement_);
+}
+
+/// The sum of dy * (x - mean).
+Value BatchNormGradients::deviations() {
+  if (!deviations_)
+    deviations_ = sum(b_.mul(dy_, b_.sub(op_.getX(), column(op_.getMean()))));
+  return deviations_;
+}
+
+Value BatchNormGradients::shiftedVariance() {
+  b_.setFrame(perChannel_);
+  return b_.add(op_.getVariance(), op_.getEpsilon().convertToDouble());
+}
+
+Value BatchNormGradients::ofX() {
+  b_.setFrame(perChannel_);
+  Value factor = b_.mul(op_.getScale(), b_.pow(shiftedVariance(), -0.5));
+  return b_.mul(dy_, column(factor));
+}
+
+Value BatchNormGradients::ofBatch() {
+  Value deviations = this->deviations(), sumOfDy = ofBias();
+  double count = 1;
+  for (int64_t axis : axes_)
+    count *= static_cast<double>(shapeOf(dy_)[axis]);
+  b_.setFrame(perChannel_);
+  Value meanOfDy = b_.mul(sumOfDy, 1 / count);
+  Value slope = b_.div(b_.mul(b_.mul(op_.getScale(), deviations), -1 / count),
+                       shiftedVariance());
+  Value zero = b_.numbers(column_[0], elementType(dy_), 0);
+  b_.setFrame(perElement_);
+  auto norm = [&](Value x, Value scale, Value mean) {
+    return b_
+        .join(b_.create<BatchNormOp>(x, scale, zero, mean, op_.getVariance(),
+                                     op_.getEpsilon(), /*of_batch=*/false),
+              b_.sameLoops())
+        .getResult();
+  };
+  return b_.add(norm(dy_, op_.getScale(), meanOfDy),
+                norm(op_.getX(), slope, op_.getMean()));
+}
+
+Value BatchNormGradients::ofScale() {
+  Value deviations = this->deviations();
+  b_.setFrame(perChannel_);
+  Value result = b_.mul(deviations, b_.pow(shiftedVariance(), -0.5));
+  b_.setFrame(perElement_);
+  return result;
+}
+
+Value BatchNormGradients::ofBias() {
+  if (!sumOfDy_)
+    sumOfDy_ = sum(dy_);
+  return sumOfDy_;
+}
+
+static MaybeGradients batchNorm(BatchNormOp op, Build &b,
+                                ArrayRef<Value> results,
+                                const BitVector &isNeeded) {
+  if (!op.getOfBatch() && (isNeeded[3] || isNeeded[4])) {
     op->emitOpError() << "expected statistics that are no parameters";
     return failure();
   }
+  BatchNormGradients norm(op, b, results[0]);
+  Gradients gradients(op->getNumOperands());
+  if (isNeeded[2])
+    gradients[2] = norm.ofBias();
+  if (isNeeded[1])
+    gradients[1] = norm.ofScale();
+  if (isNeeded[0])
+    gradients[0] = op.getOfBatch() ? norm.ofBatch() : norm.ofX();
   return gradients;
 }
 

@@ -17,72 +17,104 @@ namespace {
 /// a part, channels, ...].
 class BatchStatistics {
 public:
-  /// `sums`: of batch norms that lead groups, by their names.
+  /// `means`: of batch norms that lead groups, by their names.
   BatchStatistics(BatchNormOp op, NodeNames &names,
-                  llvm::StringMap<std::string> &sums, int64_t parts,
+                  llvm::StringMap<std::string> &means, int64_t parts,
                   llvm::function_ref<std::string(StringRef)> unique)
-      : op_(op), builder_(op), x_(op.getX()), parts_(parts),
-        channel_(parts > 1 ? 2 : 1), sum_(createSum(names, sums)),
-        b_(builder_, sum_, (getName(op) + ".statistics").str(), unique) {
+      : op_(op), builder_(op), names_(names), x_(op.getX()), parts_(parts),
+        channel_(parts > 1 ? 2 : 1), sums_(createMean(means)),
+        b_(builder_, sums_, (getName(op) + ".statistics").str(), unique) {
     b_.setFrame(b_.operandAccess(0));
+    mean_ = finishMean(sums_);
     column_.assign(shapeOf(op.getX()).size() - 1, 1);
     column_[0] = shapeOf(x_)[channel_];
   }
 
-  void build(NodeNames &names, std::optional<double> momentum,
-             SmallVectorImpl<NewValue> &values);
+  /// With a `momentum`, adds what running statistics become to `values`.
+  void build(std::optional<double> momentum, SmallVectorImpl<NewValue> &values);
 
 private:
-  ReduceOp createSum(NodeNames &names, llvm::StringMap<std::string> &sums);
+  ReduceOp createMean(llvm::StringMap<std::string> &means);
+  ReduceOp beginMean(Value x);
+  Value finishMean(ReduceOp sums);
   ValueAccess channels() const;
   Value spread(Value channels, ArrayRef<int64_t> shape);
   Value meanOfParts(Value statistic);
+  void normalise(Value variance);
+  Value normaliseParts(Value centred, Value variance);
   Value inShapeOfX(Value result);
+  void takeName(Operation *result, StringRef name);
   void updateStatistic(Value statistic, Value current, double momentum,
-                       SmallVectorImpl<NewValue> &values);
+                       double factor, SmallVectorImpl<NewValue> &values);
 
   BatchNormOp op_;
   OpBuilder builder_;
+  NodeNames &names_;
   Value x_; ///< What statistics are made of.
   int64_t parts_;
   unsigned channel_; ///< The dimension of x_ that runs over channels.
   SmallVector<int64_t> axes_, column_;
   double count_ = 1; ///< Elements of a statistic.
-  ReduceOp sum_;
+  ReduceOp sums_;    ///< Leads the group.
   GradientBuilder b_;
+  Value mean_;
 };
 } // namespace
 
-/// The sum leads the group: it has all loops of x.
-ReduceOp BatchStatistics::createSum(NodeNames &names,
-                                    llvm::StringMap<std::string> &sums) {
-  SmallVector<int64_t> shape(shapeOf(x_));
-  Type element = cast<RankedTensorType>(x_.getType()).getElementType();
+/// Per channel; of x in parts, in the shape of x, where dimensions that are
+/// gone have size 1. Scales of reductions are of f32, so that means of f64 are
+/// divided behind them.
+ReduceOp BatchStatistics::beginMean(Value x) {
+  auto type = cast<RankedTensorType>(x_.getType());
+  SmallVector<int64_t> kept;
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    if (!llvm::is_contained(axes_, static_cast<int64_t>(dim)))
+      kept.push_back(size);
+    else if (parts_ > 1)
+      kept.push_back(1);
+  double scale = type.getElementType().isF32() ? 1 / count_ : 1;
+  return builder_.create<ReduceOp>(
+      op_.getLoc(), type.clone(kept), x, ReduceKind::Sum, axes_,
+      /*keepdims=*/parts_ > 1, llvm::APFloat(static_cast<float>(scale)));
+}
+
+Value BatchStatistics::finishMean(ReduceOp sums) {
+  if (getElementTypeOrSelf(sums.getResult()).isF32())
+    return sums;
+  b_.setFrame(parts_ > 1 ? b_.operandAccess(0) : channels());
+  Value mean = b_.mul(sums, 1 / count_);
+  b_.setFrame(b_.operandAccess(0));
+  return mean;
+}
+
+/// It leads the group: it has all loops of x.
+ReduceOp BatchStatistics::createMean(llvm::StringMap<std::string> &means) {
   if (parts_ > 1) {
+    SmallVector<int64_t> shape(shapeOf(x_));
     shape[0] /= parts_;
     shape.insert(shape.begin(), parts_);
-    x_ = builder_.create<ReshapeOp>(op_.getLoc(),
-                                    RankedTensorType::get(shape, element), x_);
+    x_ = builder_.create<ReshapeOp>(
+        op_.getLoc(),
+        RankedTensorType::get(
+            shape, cast<RankedTensorType>(x_.getType()).getElementType()),
+        x_);
   }
-  SmallVector<int64_t> kept(shape);
+  ArrayRef<int64_t> shape = shapeOf(x_);
   for (unsigned dim = parts_ > 1 ? 1 : 0; dim < shape.size(); ++dim)
     if (dim != channel_) {
       axes_.push_back(dim);
-      kept[dim] = 1;
       count_ *= static_cast<double>(shape[dim]);
     }
-  auto sum = builder_.create<ReduceOp>(
-      op_.getLoc(), RankedTensorType::get(kept, element), x_, ReduceKind::Sum,
-      axes_, /*keepdims=*/true, llvm::APFloat(1.0f));
-  setName(sum, names.unique((getName(op_) + ".sum").str()));
+  ReduceOp mean = beginMean(x_);
+  setName(mean, names_.unique((getName(op_) + ".mean").str()));
   if (StringRef leader = getGroupLeader(op_); leader.empty())
-    sums[getName(op_)] = getName(sum).str();
+    means[getName(op_)] = getName(mean).str();
   else
-    joinGroup(cast<PartitionOpInterface>(sum.getOperation()), sums[leader]);
-  return sum;
+    joinGroup(cast<PartitionOpInterface>(mean.getOperation()), means[leader]);
+  return mean;
 }
 
-/// How the values of the channels are touched, by the loops of the sum.
+/// How the values of the channels are touched, by the loops of the mean.
 ValueAccess BatchStatistics::channels() const {
   ValueAccess access;
   access.dims = {b_.operandAccess(0).dims[channel_]};
@@ -105,8 +137,6 @@ Value BatchStatistics::meanOfParts(Value statistic) {
 
 /// Joins the samples of all parts.
 Value BatchStatistics::inShapeOfX(Value result) {
-  if (parts_ == 1)
-    return result;
   // Loops are called after dimensions, of which x has one less.
   auto loop = [](unsigned dim) { return ("d" + Twine(dim)).str(); };
   LoopNames split{{loop(0), loop(0)}}, joined = split;
@@ -118,11 +148,18 @@ Value BatchStatistics::inShapeOfX(Value result) {
   return b_.join(b_.create<ReshapeOp>(op_.getX().getType(), result), joined);
 }
 
+/// Gives an operation that was named after the statistics the batch norm's
+/// name.
+void BatchStatistics::takeName(Operation *result, StringRef name) {
+  names_.release(getName(result));
+  setName(result, name);
+}
+
 /// What a running statistic becomes: `momentum` of its old value, and for the
-/// rest `current`. A statistic that several batch norms share passes through
-/// all of them.
+/// rest `factor` times `current`. A statistic that several batch norms share
+/// passes through all of them.
 void BatchStatistics::updateStatistic(Value statistic, Value current,
-                                      double momentum,
+                                      double momentum, double factor,
                                       SmallVectorImpl<NewValue> &values) {
   auto parameter = statistic.getDefiningOp<ParameterOp>();
   if (!parameter)
@@ -132,7 +169,10 @@ void BatchStatistics::updateStatistic(Value statistic, Value current,
   });
   bool isNew = known == values.end();
   Value before = spread(isNew ? statistic : known->value, shapeOf(current));
-  Value mixed = b_.add(b_.mul(before, momentum), b_.mul(current, 1 - momentum));
+  b_.setFrame(parts_ > 1 ? b_.operandAccess(0) : channels());
+  Value mixed = b_.add(b_.mul(before, momentum),
+                       b_.mul(current, (1 - momentum) * factor));
+  b_.setFrame(b_.operandAccess(0));
   Value after = b_.reshape(mixed, shapeOf(statistic));
   if (!isNew) {
     known->value = after;
@@ -145,34 +185,58 @@ void BatchStatistics::updateStatistic(Value statistic, Value current,
   value.access = channels();
 }
 
-void BatchStatistics::build(NodeNames &names, std::optional<double> momentum,
-                            SmallVectorImpl<NewValue> &values) {
+/// Lets the batch norm read these statistics.
+void BatchStatistics::normalise(Value variance) {
+  op_.getMeanMutable().assign(mean_);
+  op_.getVarianceMutable().assign(variance);
+  op_.setOfBatch(true);
+  LoopNames loops;
+  PartitionSpec spec = op_.getPartitionSpec();
+  for (auto [loop, same] : llvm::zip_equal(spec.loops, b_.spec().loops))
+    loops.push_back({loop.name.str(), same.name.str()});
   std::string name = getName(op_).str();
-  Value mean = b_.mul(sum_.getResult(), 1 / count_);
-  Value centred = b_.sub(x_, mean);
-  Value variance = b_.mul(b_.sum(b_.mul(centred, centred), axes_), 1 / count_);
+  b_.join(op_, loops);
+  takeName(op_, name);
+}
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, of x in parts.
+Value BatchStatistics::normaliseParts(Value centred, Value variance) {
   Value inverse =
       b_.pow(b_.add(variance, op_.getEpsilon().convertToDouble()), -0.5);
   Value scale = b_.mul(spread(op_.getScale(), column_), inverse);
-  Value result = b_.add(b_.mul(centred, scale), spread(op_.getBias(), column_));
-  result = inShapeOfX(result);
-  names.release(getName(result.getDefiningOp()));
-  setName(result.getDefiningOp(), name);
+  return inShapeOfX(
+      b_.add(b_.mul(centred, scale), spread(op_.getBias(), column_)));
+}
+
+void BatchStatistics::build(std::optional<double> momentum,
+                            SmallVectorImpl<NewValue> &values) {
+  Value runningMean = op_.getMean(), runningVariance = op_.getVariance();
+  Value column = parts_ > 1 ? mean_ : spread(mean_, column_);
+  Value centred = b_.sub(x_, column);
+  Value variance = finishMean(
+      b_.join(beginMean(b_.mul(centred, centred)), b_.operandAccess(0)));
+  if (parts_ > 1) {
+    Value result = normaliseParts(centred, variance);
+    takeName(result.getDefiningOp(), getName(op_));
+    op_.getResult().replaceAllUsesWith(result);
+  } else {
+    normalise(variance);
+  }
   if (momentum) {
     double unbiased = count_ / std::max(1.0, count_ - 1);
-    updateStatistic(op_.getMean(), meanOfParts(mean), *momentum, values);
-    updateStatistic(op_.getVariance(), meanOfParts(b_.mul(variance, unbiased)),
-                    *momentum, values);
+    updateStatistic(runningMean, meanOfParts(mean_), *momentum, 1, values);
+    updateStatistic(runningVariance, meanOfParts(variance), *momentum, unbiased,
+                    values);
   }
-  op_.getResult().replaceAllUsesWith(result);
-  op_.erase();
+  if (parts_ > 1)
+    op_.erase();
 }
 
 FailureOr<SmallVector<NewValue>>
 soap::nn::useBatchStatistics(func::FuncOp function, NodeNames &names,
                              int64_t parts, std::optional<double> momentum) {
   SmallVector<NewValue> values;
-  llvm::StringMap<std::string> sums;
+  llvm::StringMap<std::string> means;
   auto unique = [&](StringRef base) { return names.unique(base); };
   for (Operation &op : llvm::make_early_inc_range(function.front())) {
     auto norm = dyn_cast<BatchNormOp>(&op);
@@ -182,8 +246,7 @@ soap::nn::useBatchStatistics(func::FuncOp function, NodeNames &names,
     if (parts < 1 || samples % parts != 0)
       return norm.emitOpError("expected a batch that is a multiple of the ")
              << parts << " parts of batch-norm=local, got: " << samples;
-    BatchStatistics(norm, names, sums, parts, unique)
-        .build(names, momentum, values);
+    BatchStatistics(norm, names, means, parts, unique).build(momentum, values);
   }
   return values;
 }

@@ -7,6 +7,7 @@
 
 #include "Shapes.h"
 #include "mlir/IR/IRMapping.h"
+#include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Dialect/NN/IR/NNFused.h"
 #include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
@@ -53,6 +54,27 @@ static bool roundsProduct(Operation *op) {
 }
 
 namespace {
+/// The group that operations decide in, by its leader's name, and the leader's
+/// loop that each dimension of what they compute per element runs along; null:
+/// none.
+struct GroupPlace {
+  StringAttr leader;
+  SmallVector<StringAttr, 6> loops;
+
+  bool operator==(const GroupPlace &other) const {
+    return leader == other.leader && loops == other.loops;
+  }
+};
+
+/// Operations that become one: the last of them comes first.
+struct FusedSet {
+  llvm::SetVector<Operation *> parts;
+  /// Of all members of groups among them; none if there is none.
+  std::optional<GroupPlace> place;
+
+  Operation *root() const { return parts.front(); }
+};
+
 struct FusePass : soap::nn::impl::FusePassBase<FusePass> {
   using FusePassBase::FusePassBase;
 
@@ -61,39 +83,147 @@ struct FusePass : soap::nn::impl::FusePassBase<FusePass> {
     if (function.isPrivate() || !function.getBody().hasOneBlock())
       return;
     Block &block = function.getBody().front();
+    for (Operation &op : block) {
+      if (StringRef other = getAfter(&op); !other.empty())
+        waitedFor_.insert(other);
+      if (StringRef update = getUpdateLeader(&op); !update.empty())
+        updates_.insert(update);
+    }
+    // What takes over the group of another operation may have made that of
+    // operations behind it the same.
+    do {
+      hasMergedGroups_ = false;
+      fuseAll(block);
+    } while (hasMergedGroups_);
+  }
+
+private:
+  void fuseAll(Block &block) {
+    members_.clear();
     for (Operation &op : block)
       if (StringRef leader = getGroupLeader(&op); !leader.empty())
-        leaders_.insert(leader);
+        members_[leader].push_back(&op);
     SmallVector<Operation *> roots;
     for (Operation &op : llvm::reverse(block))
       roots.push_back(&op);
     llvm::DenseSet<Operation *> taken;
     for (Operation *root : roots) {
-      if (taken.contains(root) || !canFuse(root))
+      if (taken.contains(root) || !canBeRoot(root))
         continue;
-      llvm::SetVector<Operation *> set = findParts(root);
-      taken.insert(set.begin(), set.end());
-      if (set.size() > 1)
-        fuse(set);
+      FusedSet set = findParts(root);
+      if (set.parts.size() < 2)
+        continue;
+      taken.insert(set.parts.begin(), set.parts.end());
+      fuse(set);
     }
   }
 
-private:
+  bool isLeader(Operation *op) const {
+    return members_.contains(nn::getName(op));
+  }
+
   bool canFuse(Operation *op) const {
     return op->hasTrait<PerElement>() && isa<PartitionOpInterface>(op) &&
-           !isa<FusedOp>(op) && op->getNumOperands() > 0 &&
-           op->getNumResults() == 1 && isMemoryEffectFree(op) &&
-           !op->hasAttr(partsAttrName) && getGroupLeader(op).empty() &&
-           getUpdateLeader(op).empty() && !leaders_.contains(nn::getName(op)) &&
+           !isa<FusedOp>(op) && isFusable(op) &&
            !(leaveRounding && roundsProduct(op));
   }
 
-  /// The operations that become one with `root`, the last of them, which comes
-  /// first. Later operations are looked at first, so that all readers of a
-  /// value are known when its producer is.
-  llvm::SetVector<Operation *> findParts(Operation *root) const {
-    llvm::SetVector<Operation *> set;
-    set.insert(root);
+  bool isFusable(Operation *op) const {
+    return op->getNumOperands() > 0 && op->getNumResults() == 1 &&
+           isMemoryEffectFree(op) && !op->hasAttr(partsAttrName) &&
+           getUpdateLeader(op).empty() && !updates_.contains(nn::getName(op));
+  }
+
+  /// Reductions take what they reduce in training steps.
+  bool canBeRoot(Operation *op) const {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (!reduce)
+      return canFuse(op);
+    Type element = getElementTypeOrSelf(reduce.getResult());
+    return isFusable(op) && !reduce.getAxes().empty() &&
+           (!getGroupLeader(op).empty() || isLeader(op)) &&
+           (element.isF32() || element.isF64()) &&
+           element == getElementTypeOrSelf(reduce.getInput());
+  }
+
+  /// The shape of what `root`, the last operation, and all others compute per
+  /// element.
+  static ArrayRef<int64_t> shapeOfParts(Operation *root) {
+    return shapeOf(isa<ReduceOp>(root) ? root->getOperand(0)
+                                       : root->getResult(0));
+  }
+
+  /// Of a member of a group.
+  static std::optional<GroupPlace> placeOf(Operation *op) {
+    auto group = op->getAttrOfType<GroupAttr>(groupAttrName);
+    if (!group)
+      return std::nullopt;
+    GroupPlace place;
+    place.leader = StringAttr::get(op->getContext(), group.getLeader());
+    PartitionSpec spec = cast<PartitionOpInterface>(op).getPartitionSpec();
+    for (const LoopSpec &loop : spec.loops)
+      place.loops.push_back(loop.extent > 1 ? leaderLoop(group, loop)
+                                            : StringAttr());
+    return place;
+  }
+
+  /// The leader's loop that a loop of a member runs along, or null.
+  static StringAttr leaderLoop(GroupAttr group, const LoopSpec &loop) {
+    return group.getLoops() ? group.getLoops().getAs<StringAttr>(loop.name)
+                            : StringAttr::get(group.getContext(), loop.name);
+  }
+
+  /// The same of loops that have been chosen: `loops` by names of a member's.
+  static void setGroup(Operation *member, StringAttr leader,
+                       ArrayRef<NamedAttribute> loops) {
+    MLIRContext *context = member->getContext();
+    member->setAttr(
+        groupAttrName,
+        GroupAttr::get(context, leader, DictionaryAttr::get(context, loops)));
+  }
+
+  /// Whether the set is launched behind what `op` is launched behind: it is in
+  /// front of the last operation, too, or read by one.
+  static bool waits(const FusedSet &set, Operation *op) {
+    StringRef after = getAfter(op);
+    if (after.empty() || after == getAfter(set.root()))
+      return true;
+    return llvm::any_of(operandsOf(set.parts), [&](Value operand) {
+      Operation *producer = operand.getDefiningOp();
+      return producer && nn::getName(producer) == after;
+    });
+  }
+
+  /// Takes `op` into the set, if the members of groups in it are still members
+  /// of one, along the same loops, and the members of groups that it leads
+  /// stand behind the last operation.
+  bool add(FusedSet &set, Operation *op) const {
+    auto led = members_.find(nn::getName(op));
+    if (led != members_.end() &&
+        llvm::any_of(led->second, [&](Operation *member) {
+          return !set.root()->isBeforeInBlock(member);
+        }))
+      return false;
+    std::optional<GroupPlace> place = placeOf(op);
+    if ((place && set.place && !(*place == *set.place)) || !waits(set, op))
+      return false;
+    set.parts.insert(op);
+    if (!fits(set.parts)) {
+      set.parts.pop_back();
+      return false;
+    }
+    if (place)
+      set.place = place;
+    return true;
+  }
+
+  /// The operations that become one with `root`, the last of them. Later
+  /// operations are looked at first, so that all readers of a value are known
+  /// when its producer is.
+  FusedSet findParts(Operation *root) const {
+    FusedSet set;
+    set.parts.insert(root);
+    set.place = placeOf(root);
     llvm::SetVector<Operation *> candidates;
     auto addProducers = [&](Operation *op) {
       for (Value operand : op->getOperands())
@@ -101,23 +231,20 @@ private:
           candidates.insert(producer);
     };
     addProducers(root);
-    while (!candidates.empty() && static_cast<int64_t>(set.size()) < maxParts) {
+    while (!candidates.empty() &&
+           static_cast<int64_t>(set.parts.size()) < maxParts) {
       Operation *latest =
           *llvm::max_element(candidates, [](Operation *a, Operation *b) {
             return a->isBeforeInBlock(b);
           });
       candidates.remove(latest);
-      if (!canFuse(latest) ||
-          shapeOf(latest->getResult(0)) != shapeOf(root->getResult(0)) ||
-          !llvm::all_of(latest->getUsers(),
-                        [&](Operation *user) { return set.contains(user); }))
-        continue;
-      set.insert(latest);
-      if (!fits(set)) {
-        set.pop_back();
-        continue;
-      }
-      addProducers(latest);
+      if (canFuse(latest) && !waitedFor_.contains(nn::getName(latest)) &&
+          shapeOf(latest->getResult(0)) == shapeOfParts(root) &&
+          llvm::all_of(
+              latest->getUsers(),
+              [&](Operation *user) { return set.parts.contains(user); }) &&
+          add(set, latest))
+        addProducers(latest);
     }
     return set;
   }
@@ -140,16 +267,41 @@ private:
            });
   }
 
-  void fuse(const llvm::SetVector<Operation *> &set) {
-    Operation *root = set.front();
+  /// Lets the members of the group that `part` leads, an operation that becomes
+  /// a part of another, follow `place` in place of it.
+  void moveMembers(Operation *part, const GroupPlace &place) {
+    auto led = members_.find(nn::getName(part));
+    if (led == members_.end())
+      return;
+    SmallVector<Operation *> members = std::move(led->second);
+    members_.erase(led);
+    PartitionSpec spec = cast<PartitionOpInterface>(part).getPartitionSpec();
+    for (Operation *member : members) {
+      auto group = member->getAttrOfType<GroupAttr>(groupAttrName);
+      NamedAttrList loops;
+      PartitionSpec own = cast<PartitionOpInterface>(member).getPartitionSpec();
+      for (const LoopSpec &loop : own.loops)
+        if (StringAttr name = leaderLoop(group, loop))
+          if (int dim = spec.findLoop(name); dim >= 0 && place.loops[dim])
+            loops.set(loop.name, place.loops[dim]);
+      setGroup(member, place.leader, loops);
+    }
+    llvm::append_range(members_[place.leader], members);
+    hasMergedGroups_ = true;
+  }
+
+  void fuse(const FusedSet &set) {
+    Operation *root = set.root();
     LLVM_DEBUG({
       llvm::dbgs() << "'" << nn::getName(root) << "' takes";
-      for (Operation *op : llvm::drop_begin(set))
+      for (Operation *op : llvm::drop_begin(set.parts))
         llvm::dbgs() << " '" << nn::getName(op) << "'";
       llvm::dbgs() << "\n";
     });
-    llvm::SetVector<Value> operands = operandsOf(set);
-    OperationState state(root->getLoc(), FusedOp::getOperationName(),
+    llvm::SetVector<Value> operands = operandsOf(set.parts);
+    OperationState state(root->getLoc(),
+                         isa<ReduceOp>(root) ? FusedReduceOp::getOperationName()
+                                             : FusedOp::getOperationName(),
                          operands.getArrayRef(), root->getResultTypes(),
                          llvm::to_vector(root->getDiscardableAttrs()));
     Block &body = state.addRegion()->emplaceBlock();
@@ -159,14 +311,18 @@ private:
                  body.addArgument(operand.getType(), operand.getLoc()));
     OpBuilder builder(root->getContext());
     builder.setInsertionPointToStart(&body);
-    SmallVector<Operation *> parts(set.begin(), set.end());
+    SmallVector<Operation *> parts(set.parts.begin(), set.parts.end());
     llvm::sort(parts, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);
     });
-    for (Operation *part : parts)
-      builder.clone(*part, inside);
+    for (Operation *part : parts) {
+      Operation *made = builder.clone(*part, inside);
+      leaveGroup(made);
+      made->removeAttr(afterAttrName);
+    }
     builder.create<YieldOp>(root->getLoc(), inside.lookup(root->getResult(0)));
     Operation *fused = OpBuilder(root).create(state);
+    takeGroups(set, fused);
     root->replaceAllUsesWith(fused);
     for (Operation *part : llvm::reverse(parts))
       part->erase();
@@ -174,6 +330,38 @@ private:
     numFused += parts.size();
   }
 
-  llvm::StringSet<> leaders_;
+  /// Makes `fused` a member of the group of its parts, or, if they are in none,
+  /// the leader of those that they lead.
+  void takeGroups(const FusedSet &set, Operation *fused) {
+    MLIRContext *context = fused->getContext();
+    auto dimLoop = [&](size_t dim) {
+      return StringAttr::get(context, "d" + Twine(dim));
+    };
+    GroupPlace place;
+    if (set.place) {
+      place = *set.place;
+      SmallVector<Operation *> &members = members_[place.leader];
+      llvm::erase_if(members, [&](Operation *member) {
+        return set.parts.contains(member);
+      });
+      members.push_back(fused);
+      NamedAttrList loops;
+      for (auto [dim, loop] : llvm::enumerate(place.loops))
+        if (loop)
+          loops.set(dimLoop(dim), loop);
+      setGroup(fused, place.leader, loops);
+    } else {
+      place.leader = StringAttr::get(context, nn::getName(fused));
+      for (size_t dim = 0; dim < shapeOfParts(set.root()).size(); ++dim)
+        place.loops.push_back(dimLoop(dim));
+    }
+    for (Operation *part : set.parts)
+      moveMembers(part, place);
+  }
+
+  llvm::StringMap<SmallVector<Operation *>> members_; ///< By their leader.
+  llvm::StringSet<> waitedFor_;                       ///< As nn.after says.
+  llvm::StringSet<> updates_;                         ///< Of parameters.
+  bool hasMergedGroups_ = false;
 };
 } // namespace

@@ -138,13 +138,13 @@ struct NewValue {
   mlir::Operation *update = nullptr;
 };
 
-/// Replaces every nn.batch_norm of `function` by operations that compute the
-/// statistics of each of `parts` equal parts of the batch (1: of the whole
-/// batch), in two passes: the mean, then the mean of squared deviations. All of
-/// them are one group, led by `<name>.sum`; the last one has the batch norm's
-/// name. With a `momentum`, returns the running statistics after the step, to
-/// which those of the parts add as their mean. Error: a batch that cannot be
-/// split so.
+/// Lets every nn.batch_norm of `function` read the statistics of the whole
+/// batch, or, with `parts` above 1, replaces it by operations that normalise
+/// each of so many equal parts of the batch. Statistics take two passes: the
+/// mean, then the mean of squared deviations. All of these operations are one
+/// group, led by `<name>.mean`; the last one has the batch norm's name. With a
+/// `momentum`, returns the running statistics after the step, to which those of
+/// the parts add as their mean. Error: a batch that cannot be split so.
 mlir::FailureOr<llvm::SmallVector<NewValue>>
 useBatchStatistics(mlir::func::FuncOp function, NodeNames &names, int64_t parts,
                    std::optional<double> momentum);

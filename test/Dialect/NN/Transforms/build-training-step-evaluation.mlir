@@ -5,8 +5,8 @@
 // and batch norms, and what the step writes marked.
 
 // CHECK-LABEL: func.func @main()
+// CHECK: nn.batch_norm {{.*}}of_batch}
 // CHECK: nn.input {nn.name = "label"}
-// CHECK-NOT: nn.batch_norm
 // CHECK-COUNT-5: nn.write
 // CHECK: nn.output {{.*}} {nn.name = "loss"}
 // CHECK-NOT: nn.state

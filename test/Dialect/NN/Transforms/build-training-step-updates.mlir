@@ -57,13 +57,13 @@ func.func @main() {
 // CHECK-LABEL: func.func @main
 // CHECK: %[[MEAN:[0-9]+]] = nn.parameter {nn.name = "mean"}
 // CHECK: %[[VARIANCE:[0-9]+]] = nn.parameter {nn.name = "variance"}
-// CHECK: nn.reshape %[[MEAN]]
 // CHECK: nn.constant dense<7.500000e-01>
+// CHECK: nn.mul %[[MEAN]]
 // CHECK: nn.constant dense<2.500000e-01>
-// CHECK: nn.constant dense<1.05882{{.*}}>
-// CHECK: nn.reshape %[[VARIANCE]]
-// CHECK-DAG: nn.write %{{.*}}, %[[MEAN]] {nn.group = #nn.group<"bn.sum", {d0 = "d1"}>, nn.name = "mean.write"}
-// CHECK-DAG: nn.write %{{.*}}, %[[VARIANCE]] {nn.group = #nn.group<"bn.sum", {d0 = "d1"}>, nn.name = "variance.write"}
+// CHECK: nn.mul %[[VARIANCE]]
+// CHECK: nn.constant dense<0.264705{{.*}}>
+// CHECK-DAG: nn.write %{{.*}}, %[[MEAN]] {nn.group = #nn.group<"bn.mean", {d0 = "d1"}>, nn.name = "mean.write"}
+// CHECK-DAG: nn.write %{{.*}}, %[[VARIANCE]] {nn.group = #nn.group<"bn.mean", {d0 = "d1"}>, nn.name = "variance.write"}
 // CHECK-NOT: "mean.mean"
 // SGD-LABEL: func.func @main
 func.func @main() {

@@ -41,9 +41,10 @@ func.func @main() {
 // as one group.
 
 // CHECK-LABEL: func.func @main
-// CHECK: nn.reduce %{{.*}} {axes = array<i64: 0, 2>{{.*}}nn.name = "bn.sum"
-// CHECK: nn.sub {{.*}}nn.group = #nn.group<"bn.sum", {d0 = "d0", d1 = "d1", d2 = "d2"}>, nn.name = "bn.statistics
-// CHECK: nn.add {{.*}}nn.group = #nn.group<"bn.sum", {d0 = "d0", d1 = "d1", d2 = "d2"}>, nn.name = "bn"}
+// CHECK: %[[MEAN:.*]] = nn.reduce %{{.*}} {axes = array<i64: 0, 2>, keepdims = false, {{.*}}nn.name = "bn.mean", scale = 0.0555{{.*}}}
+// CHECK: nn.sub {{.*}}nn.group = #nn.group<"bn.mean", {d0 = "d0", d1 = "d1", d2 = "d2"}>, nn.name = "bn.statistics
+// CHECK: %[[VARIANCE:.*]] = nn.reduce {{.*}}nn.group = #nn.group<"bn.mean", {d0 = "d0", d1 = "d1", d2 = "d2"}>, {{.*}} scale = 0.0555{{.*}}}
+// CHECK: nn.batch_norm %{{.*}}, %{{.*}}, %{{.*}}, %[[MEAN]], %[[VARIANCE]] {{.*}}nn.group = #nn.group<"bn.mean", {c = "d1", n = "d0", w = "d2"}>, nn.name = "bn", of_batch}
 // CHECK: nn.add {{.*}}nn.group = #nn.group<"conv", {d0 = "n", d1 = "f", d2 = "w"}>, nn.name = "conv.grad.sum"}
 // CHECK: nn.conv_backward_filter {{.*}}nn.group = #nn.group<"conv", {c = "c", f = "f", n = "n", w = "w"}>
 // CHECK-NOT: "mean.grad"

@@ -97,11 +97,15 @@ func.func @main() {
 
 // -----
 
-// Tests that members and leaders of groups, and operations that take parts of
-// sums, stay as they are.
+// Tests that a leader stays where a member of its group stands before the last
+// operation.
 
 // CHECK-LABEL: func.func @main
-// CHECK-NOT: nn.fused
+// CHECK: nn.tanh {{.*}} {nn.name = "lead"}
+// CHECK: nn.fused({{.*}}) {nn.group = #nn.group<"lead", {d0 = "d0", d1 = "d1"}>, nn.name = "member"}
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: nn.exp
+// CHECK-NEXT: nn.relu
 func.func @main() {
   %x = nn.input {nn.name = "x"} : tensor<8x6xf32>
   %a = nn.tanh %x {nn.name = "lead"} : tensor<8x6xf32>

@@ -54,17 +54,17 @@ func.func @main() {
 // pass through both; and that with parts of a batch each has its own statistics.
 
 // CHECK-LABEL: func.func @main
-// CHECK: nn.reduce {{.*}}nn.name = "norm.sum"} : (tensor<2x3xf32>) -> tensor<1x3xf32>
-// CHECK: nn.add {{.*}} {nn.group = #nn.group<"norm.sum", {d0 = "d0", d1 = "d1"}>, nn.name = "norm"}
-// CHECK: nn.reduce {{.*}}nn.group = #nn.group<"norm.sum", {d0 = "d0", d1 = "d1"}>, nn.name = "norm#1.sum"}
-// CHECK: nn.add {{.*}} {nn.group = #nn.group<"norm.sum", {d0 = "d0", d1 = "d1"}>, nn.name = "norm#1"}
+// CHECK: nn.reduce {{.*}}nn.name = "norm.mean", scale = 5.000000e-01 : f32} : (tensor<2x3xf32>) -> tensor<3xf32>
+// CHECK: nn.batch_norm {{.*}}nn.group = #nn.group<"norm.mean", {c = "d1", n = "d0"}>, nn.name = "norm", of_batch}
+// CHECK: nn.reduce {{.*}}nn.group = #nn.group<"norm.mean", {d0 = "d0", d1 = "d1"}>, nn.name = "norm#1.mean", scale = 5.000000e-01 : f32}
+// CHECK: nn.batch_norm {{.*}}nn.group = #nn.group<"norm.mean", {c = "d1", n = "d0"}>, nn.name = "norm#1", of_batch}
 
 // PARTS-LABEL: func.func @main
 // PARTS-LABEL: func.func @main
 // PARTS: %[[X:.*]] = nn.input {nn.name = "x"}
-// PARTS: %[[SPLIT:.*]] = nn.reshape %[[X]] {nn.group = #nn.group<"norm.sum", {d0 = "d0", d2 = "d2"}>, {{.*}} : (tensor<4x3xf32>) -> tensor<2x2x3xf32>
-// PARTS: nn.reduce %[[SPLIT]] {axes = array<i64: 1>, {{.*}}nn.name = "norm.sum"} : (tensor<2x2x3xf32>) -> tensor<2x1x3xf32>
-// PARTS: nn.reshape {{.*}} {nn.group = #nn.group<"norm.sum", {d0 = "d0", d1 = "d2"}>, nn.name = "norm"} : (tensor<2x2x3xf32>) -> tensor<4x3xf32>
+// PARTS: %[[SPLIT:.*]] = nn.reshape %[[X]] {nn.group = #nn.group<"norm.mean", {d0 = "d0", d2 = "d2"}>, {{.*}} : (tensor<4x3xf32>) -> tensor<2x2x3xf32>
+// PARTS: nn.reduce %[[SPLIT]] {axes = array<i64: 1>, {{.*}}nn.name = "norm.mean", scale = 5.000000e-01 : f32} : (tensor<2x2x3xf32>) -> tensor<2x1x3xf32>
+// PARTS: nn.reshape {{.*}} {nn.group = #nn.group<"norm.mean", {d0 = "d0", d1 = "d2"}>, nn.name = "norm"} : (tensor<2x2x3xf32>) -> tensor<4x3xf32>
 func.func @main() {
   %x = nn.input {nn.name = "x"} : tensor<4x3xf32>
   %s = nn.parameter {nn.name = "scale"} : tensor<3xf32> from #nn.splat<1.0 : f32>

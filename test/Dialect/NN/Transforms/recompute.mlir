@@ -38,19 +38,17 @@ func.func @main() {
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[FC:.*]] = nn.matmul {{.*}} {nn.name = "fc"}
-// CHECK: nn.reduce %[[FC]] {{.*}}nn.name = "act1.sum"
-// CHECK: %[[MEAN:.*]] = nn.mul {{.*}}nn.name = "act1.statistics"
-// CHECK: %[[OLD:.*]] = nn.mul {{.*}}nn.name = "act1.statistics_10"
-// CHECK: %[[NEW:.*]] = nn.mul %[[MEAN]], {{.*}}nn.name = "act1.statistics_11"
-// CHECK: %[[SUM:.*]] = nn.add %[[OLD]], %[[NEW]] {{.*}}nn.name = "act1.statistics_12"
-// CHECK: %[[RUNNING:.*]] = nn.reshape %[[SUM]] {{.*}}nn.name = "act1.statistics_13"
+// CHECK: %[[MEAN:.*]] = nn.reduce %[[FC]] {{.*}}nn.name = "act1.mean"
+// CHECK: %[[OLD:.*]] = nn.mul {{.*}}nn.name = "act1.statistics_3"
+// CHECK: %[[NEW:.*]] = nn.mul %[[MEAN]], {{.*}}nn.name = "act1.statistics_4"
+// CHECK: %[[RUNNING:.*]] = nn.add %[[OLD]], %[[NEW]] {{.*}}nn.name = "act1.statistics_5"
 // CHECK: nn.dropout {{.*}}nn.name = "act2", ratio = 5.000000e-01 : f64, seed = [[SEED:.*]] : i64}
-// CHECK: nn.reduce %[[FC]] {{.*}}nn.group = #nn.group<"act1.sum", {d0 = "d0", d1 = "d1"}>, nn.name = "act1.sum.again"
-// CHECK: %[[NORM:.*]] = nn.add {{.*}}nn.group = #nn.group<"act1.sum", {d0 = "d0", d1 = "d1"}>, nn.name = "act1.again"
+// CHECK: nn.reduce %[[FC]] {{.*}}nn.group = #nn.group<"act1.mean", {d0 = "d0", d1 = "d1"}>, nn.name = "act1.mean.again"
+// CHECK: %[[NORM:.*]] = nn.batch_norm {{.*}}nn.group = #nn.group<"act1.mean", {c = "d1", n = "d0"}>, nn.name = "act1.again", of_batch
 // CHECK: %[[DROP:.*]] = nn.dropout %[[NORM]], %{{.*}} {{.*}}nn.name = "act2.again", ratio = 5.000000e-01 : f64, seed = [[SEED]] : i64}
 // CHECK: nn.matmul %[[DROP]], {{.*}}nn.name = "fc2.grad_1", transpose_a}
 // CHECK-NOT: .again
-// CHECK: nn.pow {{.*}}nn.after = "act1.statistics_7.grad_2", {{.*}}nn.name = "act1.statistics_6.grad_1"
+// CHECK: nn.pow {{.*}}nn.after = "act1.grad_3", {{.*}}nn.name = "act1.grad_5"
 // CHECK: nn.write %[[RUNNING]], %{{.*}}nn.name = "mean.write"
 // CHECK-NOT: nn.write {{.*}}"mean
 func.func @main() {

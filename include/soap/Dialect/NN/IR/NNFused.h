@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The operation of the nn dialect that several others are fused into.
+// The operations of the nn dialect that several others are fused into.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,5 +16,16 @@
 
 #define GET_OP_CLASSES
 #include "soap/Dialect/NN/IR/NNFusedOps.h.inc"
+
+namespace soap::nn {
+
+/// The region's block of an nn.fused or nn.fused_reduce; null of another
+/// operation, or none.
+mlir::Block *getFusedBody(mlir::Operation *op);
+/// What such a block computes, as one line without names and shapes: two
+/// operations with equal lines and operands have equal results.
+void printParts(llvm::raw_ostream &os, mlir::Block &body);
+
+} // namespace soap::nn
 
 #endif // SOAP_DIALECT_NN_IR_NNFUSED_H

@@ -135,7 +135,10 @@ def NN_BatchNormOp : NN_PureOp<"batch_norm", [NN_PerElement,
   let summary = "Batch normalisation in inference";
   let description = [{
     ONNX BatchNormalization with given statistics: `(x - mean) / sqrt(variance +
-    epsilon) * scale + bias` per channel (dimension 1).
+    epsilon) * scale + bias` per channel (dimension 1). In a training step, with
+    `of_batch`, mean and variance are those of x over all dimensions but the
+    channels (Ioffe and Szegedy, 2015), which other operations compute; the
+    gradient of x then contains what goes through both.
 
     Loops: `n c`, then the spatial dimensions; x and result `(n, c, h, w)`,
     the others `(c)`.
@@ -154,7 +157,7 @@ def NN_BatchNormOp : NN_PureOp<"batch_norm", [NN_PerElement,
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
       NN_FloatTensor:$bias, NN_FloatTensor:$mean, NN_FloatTensor:$variance,
-      F32Attr:$epsilon);
+      F32Attr:$epsilon, UnitAttr:$of_batch);
   let assemblyFormat = [{
     $x `,` $scale `,` $bias `,` $mean `,` $variance attr-dict `:` type($x) `,`
     type($scale)

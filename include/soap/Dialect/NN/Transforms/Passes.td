@@ -520,11 +520,19 @@ def FusePass : Pass<"nn-fuse", "::mlir::func::FuncOp"> {
     this one stood. Search, partitioning and costs see one operation, and one
     kernel passes over memory once.
 
-    Stay as they are: private functions (`@init` runs once); members and leaders
-    of groups, which share a decision with gradients, and parts of updates;
-    operations that take parts of sums (`nn.parts`); operations with several
-    results; with `leave-rounding`, a cast of a product's result to the type of
-    its factors, which the library of a target makes. What is read elsewhere stays a value. So no operation is split along fewer loops than before, and a
+    In a training step, a reduction in a group takes what it reduces in the same
+    way, as an `nn.fused_reduce`. Members of groups become one with members of
+    the same group that run along the same loops, and with operations in no
+    group, which join it. Where a part leads a group, its members join that of
+    the others, or are led by the new operation: a batch norm and its relu share
+    one decision from then on.
+
+    Stay as they are: private functions (`@init` runs once); updates of
+    parameters; operations that take parts of sums (`nn.parts`); those that
+    wait for one (`nn.after`) that the others do not read; operations with
+    several results; with `leave-rounding`, a cast of a product's result to the type of
+    its factors, which the library of a target makes. What is read elsewhere
+    stays a value. So no operation is split along fewer loops than before, and a
     partial sum is never what a follower is applied to: it is a value in front
     of the operation.
 
