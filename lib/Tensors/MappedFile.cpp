@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,6 +36,8 @@ Bytes soap::tensors::mapFile(const std::string &path) {
   close(file);
   if (!isFile)
     fail("not a regular file");
+  if (address == MAP_FAILED && error == ENOMEM)
+    throw std::bad_alloc();
   if (address == MAP_FAILED)
     fail(std::strerror(error));
   Bytes result;

@@ -25,7 +25,8 @@ struct Bytes {
   }
 };
 
-/// The bytes of a regular file, of which there may be none. Throws UsageError
+/// The bytes of a regular file, of which there may be none. Throws
+/// std::bad_alloc if they do not fit into the address space, else UsageError
 /// if it cannot be read.
 Bytes mapFile(const std::string &path);
 
