@@ -134,6 +134,30 @@ static const OpCase structured[] = {
      "%r = nn.reduce %x {nn.name = \"r\", kind = #nn.reduce_kind<max>, axes = array<i64: 1>, keepdims = false} : (tensor<70x96xi8>) -> tensor<70xi8>"},
     {"SoftmaxOfRowsF64", "%x: tensor<9x640xf64>",
      "%r = nn.softmax %x {nn.name = \"r\", axis = 1 : i64} : tensor<9x640xf64>", 1e-13, 1e-13},
+    {"SumOfChannels", "%x: tensor<4x6x9x7xf32>, %m: tensor<6x1x1xf32>",
+     "%r = nn.fused_reduce(%x, %m) {nn.name = \"r\"} : (tensor<4x6x9x7xf32>, tensor<6x1x1xf32>) -> tensor<6xf32> {\n"
+     "^bb0(%a: tensor<4x6x9x7xf32>, %b: tensor<6x1x1xf32>):\n"
+     "  %d = nn.sub %a, %b {nn.name = \"d\"} : (tensor<4x6x9x7xf32>, tensor<6x1x1xf32>) -> tensor<4x6x9x7xf32>\n"
+     "  %p = nn.mul %d, %a {nn.name = \"p\"} : (tensor<4x6x9x7xf32>, tensor<4x6x9x7xf32>) -> tensor<4x6x9x7xf32>\n"
+     "  %s = nn.reduce %p {nn.name = \"r\", kind = #nn.reduce_kind<sum>, axes = array<i64: 0, 2, 3>, keepdims = false, scale = 0.5 : f32} : (tensor<4x6x9x7xf32>) -> tensor<6xf32>\n"
+     "  nn.yield %s : tensor<6xf32>\n"
+     "}", 1e-4},
+    {"SumOfEvenChannels", "%x: tensor<3x5x16x16xf32>, %m: tensor<5x1x1xf32>",
+     "%r = nn.fused_reduce(%x, %m) {nn.name = \"r\"} : (tensor<3x5x16x16xf32>, tensor<5x1x1xf32>) -> tensor<5xf32> {\n"
+     "^bb0(%a: tensor<3x5x16x16xf32>, %b: tensor<5x1x1xf32>):\n"
+     "  %d = nn.sub %a, %b {nn.name = \"d\"} : (tensor<3x5x16x16xf32>, tensor<5x1x1xf32>) -> tensor<3x5x16x16xf32>\n"
+     "  %p = nn.mul %d, %a {nn.name = \"p\"} : (tensor<3x5x16x16xf32>, tensor<3x5x16x16xf32>) -> tensor<3x5x16x16xf32>\n"
+     "  %s = nn.reduce %p {nn.name = \"r\", kind = #nn.reduce_kind<sum>, axes = array<i64: 0, 2, 3>, keepdims = false, scale = 0.5 : f32} : (tensor<3x5x16x16xf32>) -> tensor<5xf32>\n"
+     "  nn.yield %s : tensor<5xf32>\n"
+     "}", 1e-4},
+    {"SumOfRows", "%x: tensor<33x640xf32>, %m: tensor<33x1xf32>",
+     "%r = nn.fused_reduce(%x, %m) {nn.name = \"r\"} : (tensor<33x640xf32>, tensor<33x1xf32>) -> tensor<33xf32> {\n"
+     "^bb0(%a: tensor<33x640xf32>, %b: tensor<33x1xf32>):\n"
+     "  %d = nn.sub %a, %b {nn.name = \"d\"} : (tensor<33x640xf32>, tensor<33x1xf32>) -> tensor<33x640xf32>\n"
+     "  %p = nn.mul %d, %a {nn.name = \"p\"} : (tensor<33x640xf32>, tensor<33x640xf32>) -> tensor<33x640xf32>\n"
+     "  %s = nn.reduce %p {nn.name = \"r\", kind = #nn.reduce_kind<sum>, axes = array<i64: 1>, keepdims = false, scale = 0.5 : f32} : (tensor<33x640xf32>) -> tensor<33xf32>\n"
+     "  nn.yield %s : tensor<33xf32>\n"
+     "}", 1e-4},
     {"SoftmaxToBF16", "%x: tensor<9x136xf32>",
      "%r = nn.softmax %x {nn.name = \"r\", axis = 1 : i64} : (tensor<9x136xf32>) -> tensor<9x136xbf16>", 1e-2},
     {"SoftmaxOfF16", "%x: tensor<5x2000xf16>",
