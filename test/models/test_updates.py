@@ -232,12 +232,13 @@ def test_equals_one_device(steps, name, devices, seed):
 
 
 def test_every_tensor_equals_one_device(steps):
-    """soap-run --verify looks at the first step."""
+    """soap-run --verify looks at the first step. The gradient of the bias in front of
+    the batch norm is zero but for rounding."""
     step = steps["convolutional"]
     file = step.folder / "verified.so"
     step.tools.run("soap-compile", step.model, *TRAINED, "--devices=2",
                    "--strategy=random-team", "--seed=5", "-o", file)
-    step.run(file, "--verify", "--rtol=1e-9", "--atol=0")
+    step.run(file, "--verify", "--rtol=1e-9", "--atol=1e-13")
 
 
 @pytest.mark.parametrize("name", AXES)
