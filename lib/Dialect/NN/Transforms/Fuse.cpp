@@ -64,6 +64,12 @@ struct GroupPlace {
   bool operator==(const GroupPlace &other) const {
     return leader == other.leader && loops == other.loops;
   }
+  /// Whether what has `shape` can be split along all dimensions there.
+  bool splitsAll(ArrayRef<int64_t> shape) const {
+    return llvm::all_of(llvm::zip_equal(shape, loops), [](const auto &dim) {
+      return std::get<0>(dim) == 1 || std::get<1>(dim);
+    });
+  }
 };
 
 /// Operations that become one: the last of them comes first.
@@ -173,7 +179,8 @@ private:
                             : StringAttr::get(group.getContext(), loop.name);
   }
 
-  /// The same of loops that have been chosen: `loops` by names of a member's.
+  /// Makes an operation a member of the group that `leader` leads: `loops` says
+  /// along which of its loops those of the member run, by their names.
   static void setGroup(Operation *member, StringAttr leader,
                        ArrayRef<NamedAttribute> loops) {
     MLIRContext *context = member->getContext();
@@ -195,8 +202,9 @@ private:
   }
 
   /// Takes `op` into the set, if the members of groups in it are still members
-  /// of one, along the same loops, and the members of groups that it leads
-  /// stand behind the last operation.
+  /// of one, along the same loops, those that are in no group can be split as
+  /// before there, and the members of groups that it leads stand behind the
+  /// last operation.
   bool add(FusedSet &set, Operation *op) const {
     auto led = members_.find(nn::getName(op));
     if (led != members_.end() &&
@@ -206,6 +214,12 @@ private:
       return false;
     std::optional<GroupPlace> place = placeOf(op);
     if ((place && set.place && !(*place == *set.place)) || !waits(set, op))
+      return false;
+    const std::optional<GroupPlace> &joined = place ? place : set.place;
+    bool isMember = place && llvm::all_of(set.parts, [](Operation *part) {
+                      return !getGroupLeader(part).empty();
+                    });
+    if (joined && !isMember && !joined->splitsAll(shapeOfParts(set.root())))
       return false;
     set.parts.insert(op);
     if (!fits(set.parts)) {

@@ -59,3 +59,21 @@ func.func @main() {
   nn.output %t {nn.name = "out"} : tensor<8x8xf32>
   return
 }
+
+// -----
+
+// Tests that what is in no group does not join one where it could be split
+// along fewer loops.
+
+// CHECK-LABEL: func.func @main
+// CHECK: nn.exp {{.*}}nn.name = "member"
+// CHECK: nn.relu {{.*}}{nn.name = "free"}
+// CHECK-NOT: nn.fused
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<8x8xf32>
+  %y = nn.softmax %x {nn.name = "lead", axis = 1 : i64} : tensor<8x8xf32>
+  %e = nn.exp %y {nn.name = "member", nn.group = #nn.group<"lead", {d0 = "d0"}>} : tensor<8x8xf32>
+  %r = nn.relu %e {nn.name = "free"} : tensor<8x8xf32>
+  nn.output %r {nn.name = "out"} : tensor<8x8xf32>
+  return
+}

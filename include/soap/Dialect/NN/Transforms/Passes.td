@@ -530,11 +530,11 @@ def FusePass : Pass<"nn-fuse", "::mlir::func::FuncOp"> {
     Stay as they are: private functions (`@init` runs once); updates of
     parameters; operations that take parts of sums (`nn.parts`); those that
     wait for one (`nn.after`) that the others do not read; operations with
-    several results; with `leave-rounding`, a cast of a product's result to the type of
-    its factors, which the library of a target makes. What is read elsewhere
-    stays a value. So no operation is split along fewer loops than before, and a
-    partial sum is never what a follower is applied to: it is a value in front
-    of the operation.
+    several results; with `leave-rounding`, a cast of a product's result to the
+    type of its factors, which the library of a target makes. What is read
+    elsewhere stays a value. So no operation is split along fewer loops than
+    before, and a partial sum is never what a follower is applied to: it is a
+    value in front of the operation.
 
     Precondition: behind all passes that look at single operations, before a
     strategy is chosen.
