@@ -16,9 +16,8 @@ namespace soap::detail {
 /// The rows at which a region of a delta simulation is compared with what was.
 /// A comparison looks at all resources and at all that is read behind the row,
 /// in a training step up to all activations, and takes several times as long as
-/// a row. Most regions end within a few rows or not for long, so comparisons
-/// become rarer with every one that was in vain. A region that ends later than
-/// it could is as exact.
+/// a row. So comparisons become rarer with every one that was in vain. A region
+/// that ends later than it could is as exact.
 class RowsToCheck {
 public:
   explicit RowsToCheck(int32_t firstRow) : next_(firstRow + 1) {}

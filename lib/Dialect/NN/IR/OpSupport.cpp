@@ -189,12 +189,12 @@ double soap::nn::windowBytes(Operation *op, const LocalTile &tile,
 
 /// Attributes that say where a tile lies or what it holds, not what it costs.
 static bool isCostNeutral(StringRef attribute) {
-  return llvm::is_contained({"pads_lo", "pads_hi", "counted_lo", "counted_hi",
-                             "starts", "offsets", "global_shape", "source",
-                             "value", "base", "table_size", "bases",
-                             "table_sizes", "diagonal", "reverse",
-                             "activations", "operandSegmentSizes", "seed"},
-                            attribute);
+  return llvm::is_contained(
+      {"pads_lo", "pads_hi", "counted_lo", "counted_hi", "starts", "offsets",
+       "global_shape", "source", "value", "base", "table_size", "bases",
+       "table_sizes", "diagonal", "reverse", "activations",
+       "operandSegmentSizes", "seed", "of_batch"},
+      attribute);
 }
 
 SmallVector<NamedAttribute, 8> soap::nn::costAttributes(Operation *op) {

@@ -132,7 +132,7 @@ def NN_ReduceOp : NN_PureOp<"reduce", [], ["getFlops"]> {
 def NN_BatchNormOp : NN_PureOp<"batch_norm", [NN_PerElement,
     AllTypesMatch<["x", "result"]>,
     AllTypesMatch<["scale", "bias", "mean", "variance"]>], ["getFlops"]> {
-  let summary = "Batch normalisation in inference";
+  let summary = "Batch normalisation with given statistics";
   let description = [{
     ONNX BatchNormalization with given statistics: `(x - mean) / sqrt(variance +
     epsilon) * scale + bias` per channel (dimension 1). In a training step, with
