@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the values of --init-weights=random:SEED into an ONNX file, so that
-onnxruntime computes with the weights that SOAP makes from recipes, and adds
+"""Writes the values of --init-weights=random:SEED beside an ONNX file (OUT.onnx.data),
+so that onnxruntime computes with the weights that SOAP makes from recipes, and adds
 intermediate tensors as outputs.
 
   materialize_weights.py resnet50.onnx --seed=1 --batch=4 --intermediate=10 \\
@@ -29,6 +29,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import random_recipe
 
 
+ANY = "any"
+ALIGNMENT = 64  # Of tensors in a file of values, in bytes.
+
+
+def batch_size(text):
+    return ANY if text == ANY else int(text)
+
+
 def recipes_of(arguments):
     """The recipes that the importer chooses, from soap-translate."""
     with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +50,7 @@ def recipes_of(arguments):
             "-o",
             os.devnull,
         ]
-        if arguments.batch:
+        if arguments.batch not in (None, ANY):
             command.append(f"--batch={arguments.batch}")
         command += [f"--dim={dim}" for dim in arguments.dim]
         if subprocess.run(command).returncode:
@@ -61,11 +69,14 @@ def remove_initializer_inputs(graph):
 
 def set_batch(graph, batch):
     """The size `batch` for dimension 0 of all inputs and outputs, and for the
-    first entry of constant Reshape shapes that start with the old size."""
+    first entry of constant Reshape shapes that start with the old size. ANY is a
+    symbol there, and in shapes the size of what is reshaped."""
     old = {value.type.tensor_type.shape.dim[0].dim_value for value in graph.input}
     for value in [*graph.input, *graph.output]:
         dims = value.type.tensor_type.shape.dim
-        if dims:
+        if dims and batch == ANY:
+            dims[0].dim_param = "batch"
+        elif dims:
             dims[0].dim_value = batch
     del graph.value_info[:]
     shapes = {t.name: t for t in graph.initializer}
@@ -75,15 +86,27 @@ def set_batch(graph, batch):
             continue
         shape = numpy_helper.to_array(shapes[node.input[1]])
         if len(shape) and shape[0] in old and shape[0] != batch:
-            shape = np.array([batch, *shape[1:]], dtype=np.int64)
+            shape = np.array([0 if batch == ANY else batch, *shape[1:]], dtype=np.int64)
             name = f"{node.input[1]}__batch{batch}"
             patched[name] = numpy_helper.from_array(shape, name)
             node.input[1] = name
     graph.initializer.extend(patched.values())
 
 
-def materialize(graph, recipes):
-    """Replaces the tensors of `recipes` by initializers with their values."""
+def external(name, shape, file, values):
+    """An initializer whose float32 values are appended to an open file."""
+    tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape,
+                         data_location=TensorProto.EXTERNAL)
+    file.write(bytes(-file.tell() % ALIGNMENT))
+    for key, value in (("location", os.path.basename(file.name)),
+                       ("offset", file.tell()), ("length", values.nbytes)):
+        tensor.external_data.add(key=key, value=str(value))
+    values.tofile(file)
+    return tensor
+
+
+def materialize(graph, recipes, file):
+    """Replaces the tensors of `recipes` by initializers whose values are in `file`."""
     initializers = {tensor.name: tensor for tensor in graph.initializer}
     producers = {name: node for node in graph.node for name in node.output}
     removed = set()
@@ -101,8 +124,8 @@ def materialize(graph, recipes):
         data = random_recipe.values(
             int(recipe["seed"]), name, recipe["elements"],
             recipe["distribution"], recipe["a"], recipe["b"],
-        ).reshape(shape)
-        tensor = numpy_helper.from_array(data, name)
+        )
+        tensor = external(name, shape, file, data)
         if name in initializers:
             initializers[name].CopyFrom(tensor)
         else:
@@ -150,7 +173,9 @@ def main():
     )
     parser.add_argument("model", metavar="MODEL.onnx")
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--batch", type=int)
+    parser.add_argument("--batch", type=batch_size, metavar="N|any",
+                        help="the batch of OUT.onnx: as in the model by default; with "
+                        "any, it runs with every one")
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=N")
     parser.add_argument("--outputs", help="tensors to add as outputs, with commas")
     parser.add_argument("--intermediate", type=int, default=0, metavar="K",
@@ -176,14 +201,9 @@ def main():
     model.ir_version = max(model.ir_version, 8)
     if arguments.batch:
         set_batch(graph, arguments.batch)
-    materialize(graph, recipes)
-    size = sum(len(tensor.raw_data) for tensor in graph.initializer)
-    onnx.save(
-        model,
-        arguments.output,
-        save_as_external_data=size > 2**30,
-        location=os.path.basename(arguments.output) + ".data",
-    )
+    with open(f"{arguments.output}.data", "wb") as file:
+        materialize(graph, recipes, file)
+    onnx.save(model, arguments.output)
     for output in graph.output:
         print(output.name)
 

@@ -92,7 +92,7 @@ def main():
     wrong = runs = 0
     for name in models:
         with tempfile.TemporaryDirectory() as folder:
-            zoo = Zoo(Tools(arguments.build_dir), pathlib.Path(folder))
+            zoo = Zoo(Tools(arguments.build_dir), pathlib.Path(folder), [arguments.batch])
             for seed in range(arguments.strategies):
                 start = time.monotonic()
                 devices = arguments.devices or light_models.devices_of(seed)

@@ -69,17 +69,22 @@ def steps(report):
 class Zoo:
     """Prepares, compiles and runs the light models; everything once."""
 
-    def __init__(self, tools, folder):
+    def __init__(self, tools, folder, batches=(1, 4)):
         self.tools = tools
         self.folder = folder
-        for name in ("model", "one_device", "one_device_info", "one_device_outputs",
+        self.batches = batches
+        for name in ("models", "one_device", "one_device_info", "one_device_outputs",
                      "parallel", "parallel_run"):
             setattr(self, name, functools.cache(getattr(self, name)))
 
-    def model(self, name, batch):
-        folder = self.folder / f"{name}-{batch}"
+    def models(self, name):
+        """By batch size."""
+        folder = self.folder / name
         folder.mkdir()
-        return light_models.prepare(self.tools, name, batch, folder)
+        return light_models.prepare(self.tools, name, self.batches, folder)
+
+    def model(self, name, batch):
+        return self.models(name)[batch]
 
     def one_device(self, name, batch):
         """The model, compiled for one device."""

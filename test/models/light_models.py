@@ -37,11 +37,12 @@ class Model:
         return [f"--input={name}={file}" for name, file in self.inputs.items()]
 
 
-def prepare(tools, name, batch, folder):
-    """Makes weights from the seed and runs onnxruntime with them."""
+def prepare(tools, name, batches, folder):
+    """Makes weights from the seed and runs onnxruntime with them: the model of
+    each batch size."""
     added, seeded = folder / "outputs.onnx", folder / "seeded.onnx"
     tools.script("materialize_weights.py", FOLDER / f"light_{name}.onnx",
-                 f"--seed={SEED}", f"--batch={batch}", "--intermediate=10",
+                 f"--seed={SEED}", "--batch=any", "--intermediate=10",
                  f"--outputs-only={added}", "-o", seeded,
                  f"--soap-translate={tools.bin / 'soap-translate'}")
     options = onnxruntime.SessionOptions()
@@ -49,17 +50,24 @@ def prepare(tools, name, batch, folder):
     options.intra_op_num_threads = 2
     session = onnxruntime.InferenceSession(seeded, options,
                                            providers=["CPUExecutionProvider"])
+    models = {batch: run(session, name, batch, folder, added) for batch in batches}
+    del session
+    for file in folder.glob("seeded.onnx*"):
+        file.unlink()  # Up to 600 MB.
+    return models
+
+
+def run(session, name, batch, folder, added):
+    folder = folder / str(batch)
+    folder.mkdir()
     values, files = {}, {}
     for number, value in enumerate(session.get_inputs()):
         generator = np.random.default_rng([SEED, number])
-        values[value.name] = generator.random(value.shape, dtype=np.float32)
+        values[value.name] = generator.random((batch, *value.shape[1:]), np.float32)
         files[value.name] = folder / f"input{number}.npy"
         np.save(files[value.name], values[value.name])
     names = [output.name for output in session.get_outputs()]
     references = dict(zip(names, session.run(names, values)))
-    del session
-    for file in folder.glob("seeded.onnx*"):
-        file.unlink()  # Up to 600 MB.
     return Model(name, batch, folder, added, files, references)
 
 
