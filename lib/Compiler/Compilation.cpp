@@ -358,9 +358,7 @@ llvm::Error Compilation::run() {
       proof_ = evaluationProof_ = Proof();
     }
   }
-  bool planned = options_.emit == Emit::SOAPRT || options_.emit == Emit::LLVM ||
-                 options_.emit == Emit::SharedObject;
-  if (planned)
+  if (makesPrograms())
     if (llvm::Error error = emitPrograms())
       return error;
   if (options_.emit != Emit::SharedObject)

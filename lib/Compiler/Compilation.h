@@ -99,6 +99,11 @@ private:
   llvm::Error fuse();
   /// From the strategy to tasks in launch order.
   llvm::Error makeTasks();
+  /// Whether lower() is part of what was asked for.
+  bool makesPrograms() const {
+    return options_.emit == Emit::SOAPRT || options_.emit == Emit::LLVM ||
+           options_.emit == Emit::SharedObject;
+  }
   /// From tasks to planned programs. `again`: the strategy was searched, does
   /// not fit, and a search with less memory may find another.
   llvm::Error lower(bool &again);

@@ -47,7 +47,8 @@ llvm::Error Compilation::checkTasks() {
   model_.simulatedNs.clear();
   if (llvm::Error error = checkTasks(*module_, movements_))
     return error;
-  result_.movements = movements_.json();
+  if (options_.movements)
+    result_.movements = movements_.json();
   result_.simulatedNs = model_.simulatedNs.empty()
                             ? 0
                             : static_cast<int64_t>(model_.simulatedNs.front());

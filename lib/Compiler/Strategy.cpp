@@ -197,7 +197,9 @@ void Compilation::describeStrategy(const ModuleProblem &problem,
                                    const Strategy &strategy) {
   const OperatorGraph &graph = problem.extracted.graph;
   simulated_ = std::make_unique<SimulatedProgram>(problem, strategy);
-  movements_ = simulated_->movements();
+  movements_ = {};
+  if (options_.movements || makesPrograms())
+    movements_ = simulated_->movements();
   StrategyInfo info;
   info.fingerprint = graph.fingerprint;
   info.topology = problem.topology.name;
@@ -208,7 +210,8 @@ void Compilation::describeStrategy(const ModuleProblem &problem,
   model_.strategy = toJSON(strategy, graph, info);
   result_.simulatedNs = info.simulatedNs;
   result_.strategy = model_.strategy;
-  result_.movements = movements_.json();
+  if (options_.movements)
+    result_.movements = movements_.json();
   if (options_.strategyTable) {
     result_.strategyTable.clear();
     llvm::raw_string_ostream os(result_.strategyTable);
@@ -240,7 +243,8 @@ llvm::Error Compilation::configureEvaluation() {
     return failedWith("the evaluation program: " +
                       llvm::toString(std::move(error)));
   simulatedEvaluation_ = std::make_unique<SimulatedProgram>(*problem, strategy);
-  evaluationMovements_ = simulatedEvaluation_->movements();
+  if (makesPrograms())
+    evaluationMovements_ = simulatedEvaluation_->movements();
   model_.simulatedNs.push_back(
       static_cast<uint64_t>(simulatedEvaluation_->stepNs()));
   writeStrategy(problem->extracted, strategy, problem->topology);

@@ -84,9 +84,10 @@ void Topology::findRoutes() {
                      static_cast<int64_t>(0x1p20 / link.bandwidth * 1e9));
   }
 
-  RatesTable table(links_, rates_);
-  ways_.assign(static_cast<size_t>(ends) * ends, {0, 0});
-  routeLinks_.clear();
+  auto routes = std::make_shared<Routes>();
+  RatesTable table(links_, routes->rates);
+  routes->ways.assign(static_cast<size_t>(ends) * ends, {0, 0});
+  std::vector<int32_t> &routeLinks = routes->links;
   using Key = std::tuple<int64_t, int32_t, int32_t>; // Cost, hops, vertex.
   std::vector<std::pair<int64_t, int32_t>> best(numVertices);
   std::vector<int32_t> via(numVertices);
@@ -124,15 +125,16 @@ void Topology::findRoutes() {
     for (int32_t to = 0; to < ends; ++to) {
       if (to == from || via[to] < 0)
         continue;
-      size_t begin = routeLinks_.size();
-      ways_[static_cast<size_t>(from) * ends + to] = {
+      size_t begin = routeLinks.size();
+      routes->ways[static_cast<size_t>(from) * ends + to] = {
           static_cast<uint32_t>(begin), ratesOf(to)};
-      routeLinks_.resize(begin + best[to].second);
+      routeLinks.resize(begin + best[to].second);
       int32_t vertex = to;
-      for (size_t i = routeLinks_.size(); i > begin;
+      for (size_t i = routeLinks.size(); i > begin;
            vertex = links_[via[vertex]].from)
-        routeLinks_[--i] = via[vertex];
+        routeLinks[--i] = via[vertex];
     }
   }
-  routeLinks_.shrink_to_fit();
+  routeLinks.shrink_to_fit();
+  routes_ = std::move(routes);
 }

@@ -123,7 +123,7 @@ llvm::Error Topology::check() const {
   };
   for (int32_t from = 0; from < ends; ++from)
     for (int32_t to = 0; to < ends; ++to)
-      if (from != to && rates_[wayOf(from, to).rates].numLinks == 0)
+      if (from != to && route(from, to).links.empty())
         return llvm::createStringError(
             "expected a route from " + endName(from) + " to " + endName(to) +
             ", got: none; add a link, or links through a junction");

@@ -8,7 +8,6 @@
 #include "soap/Verification/MovementList.h"
 #include "soap/Dialect/SOAP/Transforms/Coverage.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -103,21 +102,28 @@ LogicalResult MovementList::compare(ModuleOp programs, unsigned program) const {
 }
 
 std::string MovementList::json() const {
-  llvm::json::Array list;
-  for (const Entry &phased : entries_) {
-    llvm::json::Array devices;
-    for (int32_t device : phased.movement.devices)
-      devices.push_back(device == host_ ? -1 : device);
-    list.push_back(llvm::json::Object{
-        {"phase", stringify(phased.phase)},
-        {"kind", stringify(phased.movement.kind)},
-        {"devices", std::move(devices)},
-        {"bytes", llvm::json::Array(phased.movement.bytes)}});
-  }
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object{
-                                   {"format", "soap-movements"},
-                                   {"movements", std::move(list)}}));
-  return os.str();
+  llvm::json::OStream json(os, /*IndentSize=*/2);
+  auto writeMovement = [&](const Entry &phased) {
+    const Movement &movement = phased.movement;
+    json.attributeArray("bytes", [&] {
+      for (int64_t bytes : movement.bytes)
+        json.value(bytes);
+    });
+    json.attributeArray("devices", [&] {
+      for (int32_t device : movement.devices)
+        json.value(device == host_ ? -1 : device);
+    });
+    json.attribute("kind", stringify(movement.kind));
+    json.attribute("phase", stringify(phased.phase));
+  };
+  json.object([&] {
+    json.attribute("format", "soap-movements");
+    json.attributeArray("movements", [&] {
+      for (const Entry &phased : entries_)
+        json.object([&] { writeMovement(phased); });
+    });
+  });
+  return text;
 }

@@ -62,6 +62,7 @@ static llvm::Error checkFolders(const CommandLine &line) {
 /// Reads what stands in the texts into `line`, and checks all of it.
 static llvm::Error check(CommandLine &line, const Texts &texts) {
   CompilerOptions &options = line.options;
+  options.movements = !line.exportMovements.empty();
   if (!texts.training.optimizer.empty()) {
     options.training = texts.training;
     std::vector<std::string> &recompute = options.training->recompute;

@@ -160,7 +160,7 @@ TEST(Compiler, WhatIsAskedForBesideTheModel) {
   options.topology = "p100:nodes=1";
   options.strategy = "search";
   options.proposals = 200;
-  options.prove = options.strategyTable = true;
+  options.prove = options.strategyTable = options.movements = true;
   std::string model = makeModel(3, 8, 16);
   CompilationResult result = compile(inMemory(model), options);
   EXPECT_NE(result.text.find("soap.task"), std::string::npos);
@@ -250,7 +250,7 @@ TEST(Compiler, PrintsNothingAndHandlesNoSignals) {
   CompilerOptions options = quickOptions();
   options.devices = 2;
   options.proposals = 100;
-  options.prove = options.strategyTable = true;
+  options.prove = options.strategyTable = options.movements = true;
   options.output = folder.file("m.so");
   std::string model = makeModel(2, 4, 8);
   compile(inMemory(model), options);

@@ -148,7 +148,7 @@ TEST_F(SimulatedProgramTest, WritesMovements) {
   ModuleProblem problem = parse();
   SimulatedProgram simulated(problem, expert(problem, "data-parallel"));
   llvm::Expected<llvm::json::Value> json =
-      llvm::json::parse(simulated.movementsJSON());
+      llvm::json::parse(simulated.movements().json());
   ASSERT_TRUE(static_cast<bool>(json));
   const llvm::json::Array *list = json->getAsObject()->getArray("movements");
   ASSERT_TRUE(list);

@@ -143,8 +143,9 @@ struct CompilationResult {
   /// Of Emit::SharedObject without CompilerOptions::output.
   ModelContents model;
 
-  std::string strategy;  ///< A strategy file; empty: the model has tasks.
-  std::string movements; ///< What a step moves, as planned: JSON.
+  std::string strategy; ///< A strategy file; empty: the model has tasks.
+  /// What a step moves, as planned, as asked for: JSON.
+  std::string movements;
   /// Operation, degrees, devices, time, bytes of every operation, as asked for.
   std::string strategyTable;
   int64_t simulatedNs = 0; ///< Step time of the strategy.

@@ -197,6 +197,7 @@ struct CompilerOptions {
 
   bool prove = false; ///< Prove what was made; see docs/Dialects/SOAP.md.
   bool strategyTable = false; ///< CompilationResult::strategyTable.
+  bool movements = false;     ///< CompilationResult::movements.
   /// Compare the strategy with all of its neighbours, within a budget of its
   /// own of budgetSeconds: CompilationResult::localOptimality.
   bool checkLocalOptimality = false;

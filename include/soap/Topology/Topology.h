@@ -25,6 +25,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -213,29 +214,30 @@ public:
   int32_t numResources() const { return numResources_; }
   /// The route between two devices, either of which may be the host. Without
   /// links from a device to itself. Simulations ask for it in their inner
-  /// loops: two loads and an addition.
+  /// loops: a few loads and an addition.
   Route route(int32_t from, int32_t to) const {
     const Way &way = wayOf(from, to);
-    const Rates &rates = rates_[way.rates];
-    return {llvm::ArrayRef(routeLinks_.data() + way.firstLink, rates.numLinks),
-            rates.latencyNs,
-            rates.bandwidth,
-            rates.occupiesReceiver,
-            rates.copyBandwidth,
-            rates.sharesMemory};
+    const Rates &rates = routes_->rates[way.rates];
+    return {
+        llvm::ArrayRef(routes_->links.data() + way.firstLink, rates.numLinks),
+        rates.latencyNs,
+        rates.bandwidth,
+        rates.occupiesReceiver,
+        rates.copyBandwidth,
+        rates.sharesMemory};
   }
   /// Relative cost of a route (ns for one mebibyte), to choose the nearest
   /// source of a transfer. 0 from a device to itself.
   int64_t routeCost(int32_t from, int32_t to) const {
-    return rates_[wayOf(from, to).rates].cost;
+    return routes_->rates[wayOf(from, to).rates].cost;
   }
 
 private:
   /// Routes are stored for all pairs, and many of them are alike: 8 bytes for
-  /// each, and 4 for each of its links. What else they say is in `rates_`.
+  /// each, and 4 for each of its links. What else they say is in `rates`.
   struct Way {
-    uint32_t firstLink; ///< Index into routeLinks_.
-    uint32_t rates;     ///< Index into rates_.
+    uint32_t firstLink; ///< Index into Routes::links.
+    uint32_t rates;     ///< Index into Routes::rates.
   };
   struct Rates {
     uint32_t numLinks = 0;
@@ -244,6 +246,11 @@ private:
     double bandwidth = 0, copyBandwidth = 0;
     int64_t cost = 0; ///< Of a mebibyte, in ns.
   };
+  struct Routes {
+    std::vector<Way> ways; ///< Of from * (numDevices() + 1) + to.
+    std::vector<Rates> rates;
+    std::vector<int32_t> links;
+  };
   class RatesTable;
 
   const Way &wayOf(int32_t from, int32_t to) const {
@@ -251,7 +258,8 @@ private:
     assert(static_cast<size_t>(from) <= devices_.size() &&
            static_cast<size_t>(to) <= devices_.size() &&
            "ends are devices or the host");
-    return ways_[static_cast<size_t>(from) * (devices_.size() + 1) + to];
+    return routes_
+        ->ways[static_cast<size_t>(from) * (devices_.size() + 1) + to];
   }
   void findRoutes();
 
@@ -259,9 +267,8 @@ private:
   std::vector<Device> devices_;
   std::vector<std::string> junctions_;
   std::vector<Link> links_;
-  std::vector<Way> ways_; ///< Of from * (numDevices() + 1) + to.
-  std::vector<Rates> rates_;
-  std::vector<int32_t> routeLinks_;
+  /// Copies of a topology share them: 30 MB for a thousand devices.
+  std::shared_ptr<const Routes> routes_;
   int32_t numResources_ = 0;
   bool finished_ = false;
 };

@@ -44,12 +44,11 @@ public:
   /// Compares the movements of all devices' programs (soaprt), as a set: their
   /// order is that of each device.
   mlir::LogicalResult compare(mlir::ModuleOp programs) const {
-    return movements_.compare(programs);
+    return movements().compare(programs);
   }
 
-  /// What moves, as planned; and as JSON.
-  const MovementList &movements() const { return movements_; }
-  std::string movementsJSON() const { return movements_.json(); }
+  /// What moves, as planned: made anew with every call.
+  MovementList movements() const { return MovementList::of(tasks_); }
 
   const ModuleProblem &problem() const { return problem_; }
   const Strategy &strategy() const { return tasks_.strategy(); }
@@ -62,7 +61,6 @@ private:
   ModuleProblem problem_;
   TaskGraph tasks_;
   SimulationResult result_;
-  MovementList movements_;
 };
 
 } // namespace soap

@@ -85,10 +85,23 @@ static Attribute fromJSON(Builder &builder, const json::Value &value) {
   return builder.getStringAttr(value.getAsString().value_or(""));
 }
 
-llvm::Expected<Topology> TopologyOp::getTopology() {
+llvm::Expected<Topology> SOAPDialect::getTopology(DictionaryAttr description) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (description == lastDescription_)
+    return *lastTopology_;
   std::string text;
-  llvm::raw_string_ostream(text) << toJSON(getDescription());
-  return Topology::parse(text);
+  llvm::raw_string_ostream(text) << toJSON(description);
+  llvm::Expected<Topology> topology = Topology::parse(text);
+  if (topology) {
+    lastDescription_ = description;
+    lastTopology_ = std::make_shared<const Topology>(*topology);
+  }
+  return topology;
+}
+
+llvm::Expected<Topology> TopologyOp::getTopology() {
+  return getContext()->getLoadedDialect<SOAPDialect>()->getTopology(
+      getDescription());
 }
 
 DictionaryAttr TopologyOp::describe(MLIRContext *context,

@@ -18,6 +18,9 @@
 #include "mlir/IR/Operation.h"
 #include "soap/Dialect/NN/IR/VocabularyParser.h"
 #include "soap/Partition/CommPlan.h"
+#include "soap/Topology/Topology.h"
+#include <memory>
+#include <mutex>
 
 namespace soap::soapir {
 

@@ -40,6 +40,11 @@ def SOAP_Dialect : Dialect {
   let extraClassDeclaration = [{
     void registerAttributesAndTypes();
     void registerOperations();
+    /// The topology of a description (soap.topology), or why it is none. The
+    /// last one is kept: passes and verifiers ask for it again and again, and
+    /// its routes take a second for a thousand devices.
+    ::llvm::Expected<::soap::Topology>
+    getTopology(::mlir::DictionaryAttr description);
     /// The discardable attribute that holds an operation's configuration.
     static constexpr ::llvm::StringLiteral getConfigAttrName() {
       return "soap.config";
@@ -77,6 +82,13 @@ def SOAP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getAheadAttrName() {
       return "soap.ahead";
     }
+
+  private:
+    ::std::mutex mutex_;
+    ::mlir::DictionaryAttr lastDescription_;
+    ::std::shared_ptr<const ::soap::Topology> lastTopology_;
+
+  public:
   }];
 }
 
