@@ -74,7 +74,8 @@ class Arguments {
         (void)dnnl_sgemm(aColumn == 1 ? 'N' : 'T', bColumn == 1 ? 'N' : 'T',
                          rows, columns, sum, 1.0f, a, std::max(aRow, aColumn),
                          b, std::max(bRow, bColumn), 1.0f, c, cRow);
-      }};
+      },
+      soap_plain_allocate, std::free};
 
 public:
   explicit Arguments(func::FuncOp kernel) {

@@ -109,6 +109,58 @@ TEST_P(NativeProduct, OfLargeFactors) {
   check({9, 2051, 1030, /*turnsB=*/true, /*gap=*/1});
 }
 
+/// Blocks of a kernel are there for the next one; a small one leaves a large
+/// one alone, and a larger one takes the place of one that is too small.
+TEST_P(NativeProduct, BesideThemMemoryIsKept) {
+  fb::KernelT table;
+  table.key = "memory";
+  table.op.Set(fb::NativeT());
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::Kernel::Pack(builder, &table));
+  NativeCode code;
+  code.function = [](void *const *buffers, const int64_t *) {
+    auto *result = static_cast<float *>(buffers[0]);
+    const auto *services =
+        static_cast<const soap_native_services *>(buffers[1]);
+    constexpr uint64_t large = 9000000;
+    auto touch = [&](uint64_t bytes) {
+      void *block = services->allocate(bytes);
+      std::memset(block, 1, bytes);
+      return block;
+    };
+    void *first = touch(large), *second = touch(large);
+    result[0] = first != second &&
+                reinterpret_cast<uintptr_t>(first) % 64 == 0 &&
+                reinterpret_cast<uintptr_t>(second) % 64 == 0;
+    services->release(second);
+    services->release(first);
+    void *small = touch(100);
+    result[1] = small != first && small != second;
+    void *third = touch(large - 4096), *fourth = touch(large);
+    result[2] = (third == first && fourth == second) ||
+                (third == second && fourth == first);
+    for (void *block : {third, small, fourth})
+      services->release(block);
+    void *larger = touch(2 * large);
+    services->release(larger);
+    void *again = touch(large), *other = touch(large);
+    result[3] = (again == larger) != (other == larger);
+    services->release(again);
+    services->release(other);
+  };
+  auto kernel = device_->makeKernel(
+      *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()), {}, code);
+  DeviceBlock results = blockOf(Values(4));
+  Binding binding;
+  binding.results = {results.data()};
+  kernel->bind(binding)->enqueue(*stream_);
+  stream_->synchronize();
+  Bytes bytes = download(*stream_, results.data(), 4 * sizeof(float));
+  Values values(4);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  EXPECT_EQ(values, Values(4, 1.0f));
+}
+
 INSTANTIATE_TEST_SUITE_P(Target, NativeProduct, testing::Values("cpu"),
                          [](const auto &info) {
                            return std::string(info.param);

@@ -14,6 +14,7 @@
 #define SOAP_RUNTIME_NATIVEKERNEL_H
 
 #include <stdint.h>
+#include <stdlib.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,10 @@ typedef struct soap_native_services {
   void (*product)(int64_t rows, int64_t columns, int64_t sum, const float *a,
                   int64_t a_row, int64_t a_column, const float *b,
                   int64_t b_row, int64_t b_column, float *c, int64_t c_row);
+  /** Memory for `bytes`, at a multiple of 64, with any contents, until it is
+   * released by the same thread. A kernel that finds none ends the process. */
+  void *(*allocate)(uint64_t bytes);
+  void (*release)(void *block);
 } soap_native_services;
 
 /** soap_native_services.product without a library. */
@@ -41,6 +46,21 @@ soap_plain_product(int64_t rows, int64_t columns, int64_t sum, const float *a,
       for (int64_t j = 0; j != columns; ++j)
         c[i * c_row + j] +=
             a[i * a_row + k * a_column] * b[k * b_row + j * b_column];
+}
+
+/** soap_native_services.allocate by the C library. */
+static inline void *soap_plain_allocate(uint64_t bytes) {
+  void *block = aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (!block && bytes)
+    abort();
+  return block;
+}
+
+/** All services without a library. */
+static inline soap_native_services soap_plain_services(void) {
+  soap_native_services services = {soap_plain_product, soap_plain_allocate,
+                                   free};
+  return services;
 }
 
 /** A native kernel. `buffers` are operands, then results, in the order of the

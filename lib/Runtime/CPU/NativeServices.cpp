@@ -5,9 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Backend/HostMemory.h"
 #include "CPU/CPUKernels.h"
 #include "CPU/FewRows.h"
+#include <algorithm>
+#include <cassert>
 #include <oneapi/dnnl/dnnl.h>
+#include <vector>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -29,4 +33,60 @@ static void multiplyAdd(int64_t rows, int64_t columns, int64_t sum,
                        b_column, c, c_row);
 }
 
-const soap_native_services runtime::nativeServices = {multiplyAdd};
+namespace {
+/// What kernels of a thread have allocated: blocks are kept for the next run,
+/// as malloc does not with large ones, whose pages then would have to be made
+/// anew, which takes longer than many a kernel.
+class KernelMemory {
+public:
+  void *allocate(size_t bytes) {
+    auto best = free_.end();
+    for (auto it = free_.begin(); it != free_.end(); ++it)
+      if (it->size() >= bytes &&
+          (best == free_.end() || it->size() < best->size()))
+        best = it;
+    // Small requests leave large blocks to others.
+    if (best != free_.end() && best->size() > sparedBytes &&
+        best->size() / 4 > bytes)
+      best = free_.end();
+    if (best == free_.end()) {
+      // A larger block takes the place of one that was too small.
+      auto largest = std::max_element(
+          free_.begin(), free_.end(),
+          [](const Arena &a, const Arena &b) { return a.size() < b.size(); });
+      if (largest != free_.end() && largest->size() < bytes)
+        free_.erase(largest);
+      used_.emplace_back(std::max<size_t>(bytes, 1));
+    } else {
+      used_.push_back(std::move(*best));
+      free_.erase(best);
+    }
+    return used_.back().data();
+  }
+
+  void release(void *block) {
+    auto it =
+        std::find_if(used_.rbegin(), used_.rend(),
+                     [&](const Arena &arena) { return arena.data() == block; });
+    assert(it != used_.rend() && "a block of this thread");
+    free_.push_back(std::move(*it));
+    used_.erase(std::next(it).base());
+  }
+
+private:
+  static constexpr size_t sparedBytes = size_t{1} << 20;
+  std::vector<Arena> used_, free_; ///< Few of them.
+};
+} // namespace
+
+static thread_local KernelMemory kernelMemory;
+
+/// A kernel cannot fail: without memory, the process ends and says why.
+static void *allocate(uint64_t bytes) noexcept {
+  return kernelMemory.allocate(bytes);
+}
+
+static void release(void *block) noexcept { kernelMemory.release(block); }
+
+const soap_native_services runtime::nativeServices = {multiplyAdd, allocate,
+                                                      release};

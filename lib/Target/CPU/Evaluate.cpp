@@ -80,7 +80,7 @@ soap::evaluateNatively(llvm::ArrayRef<Operation *> ops,
   if (!table)
     return table.takeError();
   const auto *entries = table->toPtr<const soap_native_kernel *>();
-  soap_native_services services = {soap_plain_product};
+  soap_native_services services = soap_plain_services();
   for (auto [op, call] : llvm::zip_equal(ops, calls)) {
     llvm::SmallVector<void *> buffers;
     for (Value result : op->getResults())

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Services.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -86,13 +87,11 @@ private:
                                              address);
   }
 
-  /// Of the first of the services.
   void call(ArrayRef<Value> offsets) {
     MatrixProduct::Strides a = product_.stridesOf(MatrixProduct::A);
     MatrixProduct::Strides b = product_.stridesOf(MatrixProduct::B);
-    Type type = services_.getType();
     SmallVector<Value> operands = {
-        builder_.create<LLVM::LoadOp>(loc_, type, services_),
+        loadService(builder_, loc_, services_, &soap_native_services::product),
         number(product_.rows.size),
         number(product_.columns.size),
         number(product_.sum.size),
@@ -142,11 +141,9 @@ struct LibraryProductsPass
                             << products.size() << " products\n");
     if (products.empty())
       return;
-    unsigned last = kernel.getNumArguments();
-    kernel.insertArgument(last, LLVM::LLVMPointerType::get(&getContext()), {},
-                          kernel.getLoc());
+    Value services = getServices(kernel);
     for (auto &[op, product] : products) {
-      Emitter(op, product, kernel.getArgument(last)).emit(op->getOperands());
+      Emitter(op, product, services).emit(op->getOperands());
       op->erase();
     }
   }

@@ -36,6 +36,7 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   if (level == NativeLevel::Loops)
     return;
 
+  passes.addPass(native::createKernelMemoryPass());
   passes.addPass(native::createWrapKernelsPass());
   passes.addPass(memref::createExpandStridedMetadataPass());
   passes.addPass(createLowerAffinePass());
@@ -45,11 +46,7 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   // library computes them.
   passes.addPass(createConvertMathToLibmPass());
   passes.addPass(createArithToLLVMConversionPass());
-  // LLVM knows that what aligned_alloc returns aliases nothing. It loses that
-  // where a pointer of malloc is rounded up, and then makes every loop twice.
-  FinalizeMemRefToLLVMConversionPassOptions allocation;
-  allocation.useAlignedAlloc = true;
-  passes.addPass(createFinalizeMemRefToLLVMConversionPass(allocation));
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
   passes.addPass(createConvertFuncToLLVMPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());

@@ -50,6 +50,8 @@ func.func @main(%x: tensor<4x100xf32>, %c: tensor<100xf32>) {
 // LOOPS-NOT: math.exp
 // LOOPS: math.fma
 
+// LLVM-DAG: llvm.func internal @soap_allocate(%{{.*}}: !llvm.ptr, %{{.*}}: i64) -> (!llvm.ptr {llvm.noalias}) attributes {passthrough = ["noinline"]}
+// LLVM-DAG: llvm.func internal @soap_release(
 // LLVM: llvm.func internal @soap_native_0_concat_body(
 // LLVM: llvm.intr.memcpy
 // LLVM: llvm.intr.memcpy
@@ -67,6 +69,14 @@ func.func @main(%x: tensor<4x100xf32>, %c: tensor<100xf32>) {
 // LLVM: llvm.load %[[ADDRESSES]] : !llvm.ptr -> !llvm.ptr
 // LLVM: llvm.getelementptr %[[EXTENTS]][1]
 // LLVM: llvm.call @soap_native_1_add_body
+
+// What is allocated comes from the runtime, behind all buffers, and aliases
+// nothing.
+// LLVM: llvm.func internal @soap_native_4_max_pool_body(
+// LLVM-SAME: %[[SERVICES:arg[0-9]+]]: !llvm.ptr) attributes
+// LLVM-DAG: %[[BYTES:.*]] = llvm.mlir.constant(48320 : i64)
+// LLVM: %[[BLOCK:.*]] = llvm.call @soap_allocate(%[[SERVICES]], %[[BYTES]])
+// LLVM: llvm.call @soap_release(%[[SERVICES]],
 
 // Booleans are bytes in memory.
 // LLVM: llvm.func internal @soap_native_6_compare_body(

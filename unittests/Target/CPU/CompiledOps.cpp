@@ -72,7 +72,7 @@ void CompiledOps::call(size_t index, const std::vector<void *> &buffers) const {
   ASSERT_NE(table_, nullptr);
   ASSERT_LT(index, calls.size());
   const NativeKernelCall &call = calls[index];
-  soap_native_services services = {soap_plain_product};
+  soap_native_services services = soap_plain_services();
   std::vector<void *> all = buffers;
   all.push_back(&services);
   table_[call.index](all.data(), call.sizes.data());
