@@ -6,18 +6,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Partition/Buckets.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace soap;
 using llvm::ArrayRef;
 
-std::vector<Bucket> soap::formBuckets(ArrayRef<BucketCandidate> candidates,
-                                      int64_t limit) {
+/// Adds the buckets of those `candidates` that `isOne` is true for.
+static void addBuckets(ArrayRef<BucketCandidate> candidates, int64_t limit,
+                       llvm::function_ref<bool(const BucketCandidate &)> isOne,
+                       std::vector<Bucket> &buckets) {
   // A change of one value makes its bucket's actions anew: more members would
   // save little and cost every proposal of a search.
   constexpr size_t mostValues = 64;
-  std::vector<Bucket> buckets;
   Bucket open;
   int64_t bytes = 0;
   int32_t firstUse = 0;
@@ -28,7 +30,7 @@ std::vector<Bucket> soap::formBuckets(ArrayRef<BucketCandidate> candidates,
     bytes = 0;
   };
   for (auto [index, candidate] : llvm::enumerate(candidates)) {
-    if (candidate.bytes > limit)
+    if (candidate.bytes > limit || !isOne(candidate))
       continue;
     if (!open.empty() &&
         (bytes + candidate.bytes > limit || open.size() == mostValues ||
@@ -41,6 +43,27 @@ std::vector<Bucket> soap::formBuckets(ArrayRef<BucketCandidate> candidates,
     bytes += candidate.bytes;
   }
   close();
+}
+
+std::vector<Bucket> soap::formBuckets(ArrayRef<BucketCandidate> candidates,
+                                      int64_t limit) {
+  constexpr int32_t soonNodes = 16;
+  auto isReadSoon = [](const BucketCandidate &candidate) {
+    return candidate.bytes <= smallSumBytes && !candidate.isUpdatedFirst &&
+           candidate.firstUse - candidate.position <= soonNodes;
+  };
+  std::vector<Bucket> buckets;
+  addBuckets(
+      candidates, limit,
+      [&](const BucketCandidate &candidate) {
+        return candidate.isGradient && !isReadSoon(candidate);
+      },
+      buckets);
+  addBuckets(candidates, std::min(limit, smallSumBytes), isReadSoon, buckets);
+  // In the order in which they are launched.
+  llvm::sort(buckets, [](const Bucket &a, const Bucket &b) {
+    return a.back() < b.back();
+  });
   return buckets;
 }
 

@@ -52,26 +52,33 @@ SmallVector<int32_t, 2> soap::joiningActions(const ValuePlan &plan,
   return found;
 }
 
-std::vector<int32_t> OperatorGraph::gradients() const {
-  std::vector<int32_t> found;
-  auto isSum = [&](int32_t id) {
-    const GraphValue &value = values_[id];
+llvm::BitVector OperatorGraph::updatingNodes() const {
+  llvm::BitVector found(nodes_.size());
+  for (const GraphNode &write : nodes_)
+    if (write.writtenOperand >= 0)
+      for (auto [operand, written] : llvm::enumerate(write.operands)) {
+        int32_t update = values_[written].producer;
+        if (static_cast<int32_t>(operand) != write.writtenOperand &&
+            nodes_[update].role == NodeRole::Compute)
+          found.set(update);
+      }
+  return found;
+}
+
+std::vector<OperatorGraph::Sum> OperatorGraph::sums() const {
+  llvm::BitVector updates = updatingNodes();
+  std::vector<Sum> found;
+  for (auto [id, value] : llvm::enumerate(values_)) {
     const GraphNode &producer = nodes_[value.producer];
-    return producer.role == NodeRole::Compute &&
-           producer.spec.results[value.result].combine == Combine::Sum;
-  };
-  for (const GraphNode &write : nodes_) {
-    if (write.writtenOperand < 0)
+    if (producer.role != NodeRole::Compute ||
+        producer.spec.results[value.result].combine != Combine::Sum)
       continue;
-    for (auto [operand, written] : llvm::enumerate(write.operands)) {
-      const GraphNode &update = nodes_[values_[written].producer];
-      if (static_cast<int32_t>(operand) != write.writtenOperand &&
-          update.role == NodeRole::Compute)
-        llvm::copy_if(update.operands, std::back_inserter(found), isSum);
-    }
+    bool isGradient = llvm::any_of(value.uses, [&](const GraphValue::Use &use) {
+      return updates.test(use.node);
+    });
+    if (isGradient || value.bytes() <= smallSumBytes)
+      found.push_back({static_cast<int32_t>(id), isGradient});
   }
-  llvm::sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 
@@ -82,19 +89,26 @@ void TaskGraph::updateBuckets() {
   caches_->buckets.clear();
   if (graph_.bucketBytes <= 0)
     return;
-  std::vector<int32_t> values = graph_.gradients();
-  llvm::stable_sort(values, [&](int32_t a, int32_t b) {
-    return launchAt_[a] < launchAt_[b];
+  llvm::BitVector updates = graph_.updatingNodes();
+  std::vector<OperatorGraph::Sum> sums = graph_.sums();
+  llvm::stable_sort(sums, [&](const auto &a, const auto &b) {
+    return launchAt_[a.value] < launchAt_[b.value];
   });
+  std::vector<int32_t> values;
   std::vector<BucketCandidate> candidates;
-  for (int32_t id : values) {
+  for (auto [id, isGradient] : sums) {
     const GraphValue &value = graph_.value(id);
+    values.push_back(id);
     BucketCandidate &candidate = candidates.emplace_back();
     candidate.position = launchAt_[id];
     candidate.firstUse = INT32_MAX;
+    candidate.isGradient = isGradient;
     for (const GraphValue::Use &use : value.uses)
-      if (rank_[use.node] >= 0)
-        candidate.firstUse = std::min(candidate.firstUse, rank_[use.node]);
+      if (int32_t rank = rank_[use.node];
+          rank >= 0 && rank < candidate.firstUse) {
+        candidate.firstUse = rank;
+        candidate.isUpdatedFirst = updates.test(use.node);
+      }
     candidate.bytes = value.bytes();
     candidate.elementBytes = value.elementBytes;
   }

@@ -48,40 +48,21 @@ LaunchPlaces::LaunchPlaces(func::FuncOp main, ArrayRef<Operation *> nodes)
 // Buckets
 //===----------------------------------------------------------------------===//
 
-/// Whether a value may be reduced in a bucket: OperatorGraph::gradients().
-static bool isGradient(Value value) {
-  auto producer = value.getDefiningOp<nn::PartitionOpInterface>();
-  return producer && computes(producer) &&
-         producer.getPartitionSpec()
-                 .results[cast<OpResult>(value).getResultNumber()]
-                 .combine == Combine::Sum;
+/// Operations whose results write parameters: OperatorGraph::updatingNodes().
+static llvm::DenseSet<Operation *> updatesAmong(ArrayRef<Operation *> nodes) {
+  llvm::DenseSet<Operation *> found;
+  for (Operation *op : nodes)
+    if (auto write = dyn_cast<nn::WriteOp>(op))
+      for (Value written : write->getOperands())
+        if (Operation *update = written.getDefiningOp();
+            written != write.getParameter() && computes(update))
+          found.insert(update);
+  return found;
 }
 
-/// The gradients of parameters that nodes write, as they are launched.
-SmallVector<Value> LaunchPlaces::gradients() const {
-  llvm::SetVector<Value> found;
-  for (Operation *op : nodes_) {
-    auto write = dyn_cast<nn::WriteOp>(op);
-    if (!write)
-      continue;
-    for (Value written : write->getOperands()) {
-      Operation *update = written.getDefiningOp();
-      if (written == write.getParameter() || !computes(update))
-        continue;
-      for (Value operand : update->getOperands())
-        if (isGradient(operand))
-          found.insert(operand);
-    }
-  }
-  SmallVector<Value> gradients = found.takeVector();
-  llvm::sort(gradients, [&](Value a, Value b) {
-    auto key = [&](Value value) {
-      return std::pair(ranks_.lookup(value.getDefiningOp()),
-                       cast<OpResult>(value).getResultNumber());
-    };
-    return key(a) < key(b);
-  });
-  return gradients;
+static int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * nn::elementBytes(type.getElementType());
 }
 
 void LaunchPlaces::findBuckets(
@@ -91,27 +72,48 @@ void LaunchPlaces::findBuckets(
       main_->getAttrOfType<IntegerAttr>(SOAPDialect::getBucketBytesAttrName());
   if (!limit)
     return;
-  SmallVector<Value> gradients = this->gradients();
+  llvm::DenseSet<Operation *> updates = updatesAmong(nodes_);
+  SmallVector<Value> values;
   std::vector<BucketCandidate> candidates;
-  for (Value value : gradients) {
-    auto type = cast<RankedTensorType>(value.getType());
-    BucketCandidate &candidate = candidates.emplace_back();
-    candidate.position = ranks_.lookup(value.getDefiningOp());
+  auto add = [&](OpResult value, int32_t position) {
+    BucketCandidate candidate;
+    candidate.position = position;
     candidate.firstUse = INT32_MAX;
-    for (OpOperand *use : uses.find(value)->second)
-      if (computes(use->getOwner()))
-        candidate.firstUse =
-            std::min(candidate.firstUse, ranks_.lookup(use->getOwner()));
-    candidate.elementBytes =
-        static_cast<int32_t>(nn::elementBytes(type.getElementType()));
-    candidate.bytes = type.getNumElements() * candidate.elementBytes;
-  }
+    candidate.isGradient = false;
+    auto found = uses.find(value);
+    for (OpOperand *use : found == uses.end() ? ArrayRef<OpOperand *>()
+                                              : ArrayRef(found->second)) {
+      if (!computes(use->getOwner()))
+        continue;
+      bool isUpdate = updates.contains(use->getOwner());
+      candidate.isGradient |= isUpdate;
+      if (int32_t rank = ranks_.lookup(use->getOwner());
+          rank < candidate.firstUse) {
+        candidate.firstUse = rank;
+        candidate.isUpdatedFirst = isUpdate;
+      }
+    }
+    candidate.bytes = bytesOf(value);
+    candidate.elementBytes = static_cast<int32_t>(nn::elementBytes(
+        cast<RankedTensorType>(value.getType()).getElementType()));
+    if (!candidate.isGradient && candidate.bytes > smallSumBytes)
+      return;
+    values.push_back(value);
+    candidates.push_back(candidate);
+  };
+  for (auto [position, op] : llvm::enumerate(nodes_))
+    if (auto producer = dyn_cast<nn::PartitionOpInterface>(op)) {
+      PartitionSpec spec = producer.getPartitionSpec();
+      for (OpResult value : op->getResults())
+        if (spec.results[value.getResultNumber()].combine == Combine::Sum)
+          add(value, static_cast<int32_t>(position));
+    }
   llvm::DenseMap<Value, int32_t> bucketOf;
   std::vector<StringRef> behind;
   for (const Bucket &bucket : formBuckets(candidates, limit.getInt())) {
     for (int32_t member : bucket)
-      bucketOf[gradients[member]] = static_cast<int32_t>(behind.size());
-    behind.push_back(nn::getName(gradients[bucket.back()].getDefiningOp()));
+      bucketOf[values[member]] = static_cast<int32_t>(behind.size());
+    behind.push_back(nn::getName(values[bucket.back()].getDefiningOp()));
   }
   builder.setBuckets(std::move(bucketOf), std::move(behind));
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the partitioner knows of the launch order: which gradients are reduced
+// What the partitioner knows of the launch order: which sums are reduced
 // together, and how far ahead parameters are gathered again. TaskGraph finds
 // the same for simulations; the rules are those of lib/Partition.
 //
@@ -25,7 +25,7 @@ public:
   LaunchPlaces(mlir::func::FuncOp main,
                llvm::ArrayRef<mlir::Operation *> nodes);
 
-  /// Forms buckets of gradients; `uses`: who reads each value.
+  /// Forms buckets of sums; `uses`: who reads each value.
   void findBuckets(
       const llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::OpOperand *>>
           &uses,
@@ -34,8 +34,6 @@ public:
   void findPrefetches(PartitionBuilder &builder) const;
 
 private:
-  llvm::SmallVector<mlir::Value> gradients() const;
-
   mlir::func::FuncOp main_;
   /// What computes, in launch order, and the place of each.
   llvm::SmallVector<mlir::Operation *> nodes_;

@@ -29,13 +29,21 @@ namespace soap {
 /// where kernels can write and read them.
 inline constexpr int64_t bucketAlignment = 64;
 
-/// A value that may be reduced together with others.
+/// A value that may be reduced together with others: a gradient of a parameter,
+/// or another sum of at most smallSumBytes.
 struct BucketCandidate {
   int32_t position = 0; ///< Of its producer in the launch order.
   int32_t firstUse = 0; ///< Of the first node that reads it: behind `position`.
   int64_t bytes = 0;    ///< Of the whole value.
   int32_t elementBytes = 4;
+  bool isGradient = true; ///< An update of a parameter reads it.
+  /// An update reads it before anything else does.
+  bool isUpdatedFirst = true;
 };
+
+/// The bytes up to which the latency of a collective counts for more than the
+/// bytes do, on the machines that topologies describe.
+inline constexpr int64_t smallSumBytes = 64 << 10;
 
 /// Values that follow each other in the launch order; indices of candidates.
 using Bucket = llvm::SmallVector<int32_t, 8>;
@@ -44,6 +52,11 @@ using Bucket = llvm::SmallVector<int32_t, 8>;
 /// more and of at most `limit` bytes. A bucket is reduced behind the producer
 /// of its last value: no value of it is read before that. Candidates above the
 /// limit are in no bucket. A limit of 0 or less makes none.
+///
+/// Small sums that are soon read by something else than an update, as the two
+/// in the gradient of a batch norm, are in buckets of their own, of at most
+/// smallSumBytes; in those of gradients, they would end them. Other sums that
+/// are no gradients are in none.
 std::vector<Bucket> formBuckets(llvm::ArrayRef<BucketCandidate> candidates,
                                 int64_t limit);
 

@@ -14,6 +14,7 @@
 #define SOAP_SEARCH_OPERATORGRAPH_H
 
 #include "soap/Partition/PartitionSpec.h"
+#include "llvm/ADT/BitVector.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -159,9 +160,16 @@ public:
         return &use;
     return nullptr;
   }
-  /// The gradients of parameters, ascending: what a node reads whose result
-  /// writes a parameter, and what is summed up.
-  std::vector<int32_t> gradients() const;
+  /// A value that is summed up: a gradient of a parameter, which a node reads
+  /// whose result writes the parameter (an update), or a small one.
+  struct Sum {
+    int32_t value;
+    bool isGradient;
+  };
+  /// What may be reduced in buckets (soap/Partition/Buckets.h), by value.
+  std::vector<Sum> sums() const;
+  /// Nodes whose results write parameters.
+  llvm::BitVector updatingNodes() const;
   /// The node called `name`, or -1.
   int32_t find(llvm::StringRef name) const;
   /// Members of a group, its leader first.
