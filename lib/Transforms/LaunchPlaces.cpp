@@ -60,11 +60,6 @@ static llvm::DenseSet<Operation *> updatesAmong(ArrayRef<Operation *> nodes) {
   return found;
 }
 
-static int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * nn::elementBytes(type.getElementType());
-}
-
 void LaunchPlaces::findBuckets(
     const llvm::DenseMap<Value, SmallVector<OpOperand *>> &uses,
     PartitionBuilder &builder) const {
@@ -93,9 +88,10 @@ void LaunchPlaces::findBuckets(
         candidate.isUpdatedFirst = isUpdate;
       }
     }
-    candidate.bytes = bytesOf(value);
-    candidate.elementBytes = static_cast<int32_t>(nn::elementBytes(
-        cast<RankedTensorType>(value.getType()).getElementType()));
+    auto type = cast<RankedTensorType>(value.getType());
+    candidate.bytes = sizeInBytes(type);
+    candidate.elementBytes =
+        static_cast<int32_t>(nn::elementBytes(type.getElementType()));
     if (!candidate.isGradient && candidate.bytes > smallSumBytes)
       return;
     values.push_back(value);

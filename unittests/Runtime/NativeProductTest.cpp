@@ -41,6 +41,19 @@ protected:
     std::memcpy(bytes.data(), values.data(), bytes.size());
     return block(bytes);
   }
+  /// A native kernel without constants.
+  std::unique_ptr<Kernel> makeKernel(soap_native_kernel function) {
+    fb::KernelT table;
+    table.key = "native";
+    table.op.Set(fb::NativeT());
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(fb::Kernel::Pack(builder, &table));
+    NativeCode code;
+    code.function = function;
+    return device_->makeKernel(
+        *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()), {},
+        code);
+  }
   /// Runs the case on the device with seeded numbers.
   void check(const Case &c);
 };
@@ -55,22 +68,13 @@ void NativeProduct::check(const Case &c) {
   soap_plain_product(c.rows, c.columns, c.sum, a.data(), c.aRow(), 1, b.data(),
                      c.bRow(), c.bColumn(), expected.data(), c.cRow());
 
-  fb::KernelT table;
-  table.key = "product";
-  table.op.Set(fb::NativeT());
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(fb::Kernel::Pack(builder, &table));
-  NativeCode code;
-  code.function = [](void *const *buffers, const int64_t *s) {
+  auto kernel = makeKernel([](void *const *buffers, const int64_t *s) {
     const auto *services =
         static_cast<const soap_native_services *>(buffers[3]);
     services->product(s[0], s[1], s[2], static_cast<const float *>(buffers[0]),
                       s[3], 1, static_cast<const float *>(buffers[1]), s[4],
                       s[5], static_cast<float *>(buffers[2]), s[6]);
-  };
-  auto kernel = device_->makeKernel(
-      *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()),
-      {false, false}, code);
+  });
   DeviceBlock onA = blockOf(a), onB = blockOf(b), onC = blockOf(sums);
   Binding binding;
   binding.operands = {onA.data(), onB.data()};
@@ -112,13 +116,7 @@ TEST_P(NativeProduct, OfLargeFactors) {
 /// Blocks of a kernel are there for the next one; a small one leaves a large
 /// one alone, and a larger one takes the place of one that is too small.
 TEST_P(NativeProduct, BesideThemMemoryIsKept) {
-  fb::KernelT table;
-  table.key = "memory";
-  table.op.Set(fb::NativeT());
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(fb::Kernel::Pack(builder, &table));
-  NativeCode code;
-  code.function = [](void *const *buffers, const int64_t *) {
+  auto kernel = makeKernel([](void *const *buffers, const int64_t *) {
     auto *result = static_cast<float *>(buffers[0]);
     const auto *services =
         static_cast<const soap_native_services *>(buffers[1]);
@@ -147,9 +145,7 @@ TEST_P(NativeProduct, BesideThemMemoryIsKept) {
     result[3] = (again == larger) != (other == larger);
     services->release(again);
     services->release(other);
-  };
-  auto kernel = device_->makeKernel(
-      *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()), {}, code);
+  });
   DeviceBlock results = blockOf(Values(4));
   Binding binding;
   binding.results = {results.data()};

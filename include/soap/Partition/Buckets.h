@@ -41,8 +41,8 @@ struct BucketCandidate {
   bool isUpdatedFirst = true;
 };
 
-/// The bytes up to which the latency of a collective counts for more than the
-/// bytes do, on the machines that topologies describe.
+/// What counts as a small sum: little beside the latency of a collective across
+/// nodes. Not tuned.
 inline constexpr int64_t smallSumBytes = 64 << 10;
 
 /// Values that follow each other in the launch order; indices of candidates.

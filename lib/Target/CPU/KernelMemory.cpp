@@ -112,7 +112,8 @@ private:
     // What all of them come from, and all go to.
     if (allocations.empty() ||
         !llvm::all_of(allocations, [](memref::AllocOp op) {
-          return op.getType().getLayout().isIdentity();
+          return op.getType().getLayout().isIdentity() &&
+                 op.getType().getElementType().isIntOrFloat();
         }))
       return;
     Value services = getServices(kernel);

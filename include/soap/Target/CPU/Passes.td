@@ -28,9 +28,9 @@ def KernelMemoryPass : Pass<"native-kernel-memory", "::mlir::ModuleOp"> {
   let description = [{
     Allocations of kernels become calls of `soap_native_services.allocate`, and
     their ends of `release` (NativeKernel.h): the runtime keeps the memory for
-    the next run, where malloc gives large blocks back to the system, which then
-    takes as long as the kernel to provide their pages again. A kernel that
-    allocates has the services as its last argument.
+    the next run, where malloc gives large blocks back to the system, so that
+    every run waits for new pages. A kernel that allocates has the services as
+    its last argument.
 
     LLVM knows that what is allocated aliases nothing. It would lose that where a
     pointer of malloc is rounded up, and then make every loop twice.
