@@ -59,16 +59,30 @@ function(soap_add_library name)
   set_property(GLOBAL APPEND PROPERTY SOAP_INSTALLED "$<TARGET_FILE:${name}>")
 endfunction()
 
-# soap_use_llvm(<target>): LLVM's ADT and Support headers, linked to libLLVM.
-function(soap_use_llvm name)
-  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS})
-  target_link_libraries(${name} PUBLIC LLVM)
+# soap_link(<target> <library> <installed>...): a library of cmake/StaticLLVM.cmake;
+# users of the installed target link to others in its place.
+function(soap_link name library)
+  get_target_property(type ${name} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    target_link_libraries(${name} PUBLIC ${library})
+  else()
+    target_link_libraries(${name} PUBLIC "$<BUILD_INTERFACE:${library}>")
+    foreach(installed IN LISTS ARGN)
+      target_link_libraries(${name} PUBLIC "$<INSTALL_INTERFACE:${installed}>")
+    endforeach()
+  endif()
 endfunction()
 
-# soap_use_mlir(<target>): MLIR's headers (precompiled), linked to libMLIR.
+# soap_use_llvm(<target>): LLVM's ADT and Support headers, linked to LLVM.
+function(soap_use_llvm name)
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS})
+  soap_link(${name} SOAPLinkLLVM LLVM)
+endfunction()
+
+# soap_use_mlir(<target>): MLIR's headers (precompiled), linked to MLIR and LLVM.
 function(soap_use_mlir name)
   target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-  target_link_libraries(${name} PUBLIC MLIR LLVM)
+  soap_link(${name} SOAPLinkMLIR MLIR LLVM)
   if(SOAP_PRECOMPILED_HEADERS AND TARGET SOAPPrecompiledHeaders)
     target_precompile_headers(${name} REUSE_FROM SOAPPrecompiledHeaders)
     # Programs are compiled as the headers were: not with -fPIE.

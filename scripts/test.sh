@@ -69,13 +69,13 @@ unit() { # unit NAME
   local report="$reports/$1.xml"
   if [ "$1" = examples ]; then
     run examples "$report" ctest --test-dir "$build" --exclude-regex 'Tests$' \
-      --output-on-failure --output-junit "$PWD/$report"
+      --parallel 2 --output-on-failure --output-junit "$PWD/$report"
   else
     run "$1" "$report" "$build/unittests/$1" --gtest_brief=1 "--gtest_output=xml:$report"
   fi
 }
-# They have at most one core each, and some mostly wait: three run at a time, and
-# what one prints is shown when it has ended.
+# They have at most one core each, and some mostly wait: three run at a time, the
+# examples two of them, and what one prints is shown when it has ended.
 logged_unit() {
   local log="$reports/$1.log" status=0
   unit "$1" > "$log" 2>&1

@@ -455,9 +455,9 @@ TEST(Corrupt, MutatedTablesNeverCrash) {
 //===----------------------------------------------------------------------===//
 
 TEST(Corrupt, ForeignFiles) {
-  auto refuse = [](const char *path, const std::string &reason) {
+  auto refuse = [](const std::string &path, const std::string &reason) {
     soap_model *model = nullptr;
-    EXPECT_EQ(soap_model_load(path, nullptr, &model), SOAP_INVALID);
+    EXPECT_EQ(soap_model_load(path.c_str(), nullptr, &model), SOAP_INVALID);
     EXPECT_EQ(model, nullptr);
     EXPECT_NE(std::string(soap_last_error()).find(reason), std::string::npos)
         << soap_last_error();
@@ -465,7 +465,7 @@ TEST(Corrupt, ForeignFiles) {
   refuse("no-such-model.so", "No such file");
   refuse("/", "not a regular file");
   refuse("/proc/self/exe", "without soap_model_data");
-  const char *name = "corrupt-test.so";
+  std::string name = ownFile("corrupt-test.so");
   std::ifstream self("/proc/self/exe", std::ios::binary);
   std::string bytes(5000, '\0');
   self.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -475,5 +475,5 @@ TEST(Corrupt, ForeignFiles) {
   refuse(name, "no shared library");
   std::ofstream(name, std::ios::binary) << "";
   refuse(name, "no shared library");
-  std::remove(name);
+  std::remove(name.c_str());
 }

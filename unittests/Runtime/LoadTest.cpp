@@ -209,7 +209,7 @@ TEST(Load, Safetensors) {
       R"("w":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]},)"
       R"("none":{"dtype":"F32","shape":[0],"data_offsets":[8,8]},)"
       R"("i":{"dtype":"I32","shape":[2],"data_offsets":[0,8]}})";
-  std::string name = "load-test.safetensors";
+  std::string name = ownFile("load-test.safetensors");
   writeFile(name, header, data, header.size());
   EXPECT_EQ(loadStored(name, "w"), (Floats{2, 3, 5, 6}));
 
@@ -235,7 +235,7 @@ TEST(Load, Safetensors) {
 /// Tests that tensors cover the data of a safetensors file, each with the bytes
 /// of its shape, and that names are unique.
 TEST(Load, SafetensorsThatDoNotCoverTheirData) {
-  std::string name = "cover-test.safetensors";
+  std::string name = ownFile("cover-test.safetensors");
   auto fails = [&](const std::string &header, const char *reason) {
     writeFile(name, header, Floats(8, 1), header.size());
     soap_status status;
@@ -269,7 +269,7 @@ TEST(Load, SafetensorsThatDoNotCoverTheirData) {
 
 /// Tests that a model takes no weights but its own.
 TEST(Load, WeightsOfAnotherModel) {
-  std::string name = "other-test.safetensors";
+  std::string name = ownFile("other-test.safetensors");
   // More data than the sampled blocks hold.
   int64_t count = 1 << 20;
   auto write = [&](int64_t changed, bool other = false) {

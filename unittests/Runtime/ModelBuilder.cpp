@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <unistd.h>
 
 using namespace soap;
 using namespace soap::test;
@@ -208,4 +209,8 @@ ModelPtr ModelBuilder::load(soap_status *status,
   if (status)
     *status = result;
   return ModelPtr(model);
+}
+
+std::string test::ownFile(const std::string &name) {
+  return std::to_string(getpid()) + "-" + name;
 }

@@ -96,6 +96,10 @@ std::unique_ptr<fb::BoxCopyT> denseCopy(uint32_t from, uint32_t to,
                                         uint64_t bytes, uint64_t fromOffset = 0,
                                         uint64_t toOffset = 0);
 
+/// The name of a file that no other process has, in its folder: several run
+/// these tests at a time.
+std::string ownFile(const std::string &name);
+
 } // namespace soap::test
 
 #endif // SOAP_UNITTESTS_RUNTIME_MODELBUILDER_H

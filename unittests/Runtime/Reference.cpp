@@ -21,7 +21,7 @@ static size_t flatten(const Shape &shape, const Shape &index) {
 }
 
 double &Tensor::at(const Shape &index) { return values[flatten(shape, index)]; }
-double Tensor::at(const Shape &index) const {
+const double &Tensor::at(const Shape &index) const {
   return values[flatten(shape, index)];
 }
 
@@ -70,22 +70,30 @@ static Shape join(std::initializer_list<int64_t> head, const Shape &tail) {
   return result;
 }
 
+/// Elements from one channel to the next.
+static int64_t pixels(const Shape &shape) {
+  return count({shape.begin() + 2, shape.end()});
+}
+
 Tensor test::reference(const fb::ConvT &op, const std::vector<Tensor> &x,
                        const Shape &shape) {
   Tensor result(shape);
   const Tensor &w = x[1];
   int64_t perGroup = w.shape[1], features = w.shape[0] / op.groups;
   Shape kernel(w.shape.begin() + 2, w.shape.end());
+  int64_t inputs = pixels(x[0].shape), weights = pixels(w.shape);
   forEachIndex(shape, [&](const Shape &out) {
     double sum = op.bias ? x[2].at({out[1]}) : 0;
-    for (int64_t c = 0; c != perGroup; ++c)
-      window(op, kernel, x[0].shape, out,
-             [&](const Shape &at, const Shape &k, bool inside) {
-               int64_t channel = out[1] / features * perGroup + c;
-               if (inside)
-                 sum += x[0].at(join({out[0], channel}, at)) *
-                        w.at(join({out[1], c}, k));
-             });
+    int64_t group = out[1] / features * perGroup;
+    window(op, kernel, x[0].shape, out,
+           [&](const Shape &at, const Shape &k, bool inside) {
+             if (!inside)
+               return;
+             const double *input = &x[0].at(join({out[0], group}, at));
+             const double *weight = &w.at(join({out[1], 0}, k));
+             for (int64_t c = 0; c != perGroup; ++c)
+               sum += input[c * inputs] * weight[c * weights];
+           });
     result.at(out) = sum;
   });
   return result;
@@ -101,20 +109,21 @@ Tensor test::reference(const fb::ConvBackwardT &op,
   const Shape &xShape = op.of_filter ? x[0].shape : shape;
   int64_t perGroup = wShape[1], features = wShape[0] / op.groups;
   Shape kernel(wShape.begin() + 2, wShape.end());
+  const Tensor &other = op.of_filter ? x[0] : x[1];
+  int64_t ofOther = pixels(other.shape), ofResult = pixels(shape);
   forEachIndex(dy.shape, [&](const Shape &out) {
-    for (int64_t c = 0; c != perGroup; ++c)
-      window(op, kernel, xShape, out,
-             [&](const Shape &at, const Shape &k, bool inside) {
-               if (!inside)
-                 return;
-               int64_t channel = out[1] / features * perGroup + c;
-               Shape ofX = join({out[0], channel}, at);
-               Shape ofW = join({out[1], c}, k);
-               if (op.of_filter)
-                 result.at(ofW) += x[0].at(ofX) * dy.at(out);
-               else
-                 result.at(ofX) += x[1].at(ofW) * dy.at(out);
-             });
+    int64_t group = out[1] / features * perGroup;
+    double gradient = dy.at(out);
+    window(op, kernel, xShape, out,
+           [&](const Shape &at, const Shape &k, bool inside) {
+             if (!inside)
+               return;
+             Shape ofX = join({out[0], group}, at), ofW = join({out[1], 0}, k);
+             const double *from = &other.at(op.of_filter ? ofX : ofW);
+             double *to = &result.at(op.of_filter ? ofW : ofX);
+             for (int64_t c = 0; c != perGroup; ++c)
+               to[c * ofResult] += from[c * ofOther] * gradient;
+           });
   });
   if (op.bias)
     forEachIndex(shape,

@@ -22,7 +22,7 @@ struct Tensor {
   Tensor(Shape shape, const Floats &floats)
       : shape(std::move(shape)), values(floats.begin(), floats.end()) {}
   double &at(const Shape &index);
-  double at(const Shape &index) const;
+  const double &at(const Shape &index) const;
 };
 
 /// Calls fn(index) for every index of a shape, in order.

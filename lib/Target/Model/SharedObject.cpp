@@ -23,15 +23,17 @@ using namespace llvm;
 using namespace soap;
 
 Expected<std::string> soap::findLinker() {
-  for (const char *name : {"ld.lld", "ld"})
+  // Outputs are small, since weights have a file of their own: what counts is
+  // how fast the linker starts, and Debian's ld.lld loads all of LLVM first.
+  for (const char *name : {"ld", "ld.lld"})
     if (ErrorOr<std::string> path = sys::findProgramByName(name))
       return *path;
   if (ErrorOr<std::string> path =
           sys::findProgramByName("ld.lld", {SOAP_LLVM_TOOLS_DIR}))
     return *path;
-  return createStringError("expected the linker ld.lld or ld in PATH or in " +
+  return createStringError("expected the linker ld or ld.lld in PATH or in " +
                            Twine(SOAP_LLVM_TOOLS_DIR) +
-                           ", got: none; install lld-19");
+                           ", got: none; install binutils or lld-19");
 }
 
 /// An object file that defines the tables.

@@ -31,8 +31,8 @@ class EmulatedBlock {
 public:
   EmulatedBlock(uint32_t threads, std::mt19937_64 &engine)
       : engine_(engine), fibers_(threads) {
-    for (Fiber &fiber : fibers_)
-      fiber.stack.resize(stackBytes);
+    while (stacks_.size() < threads)
+      stacks_.emplace_back(new char[stackBytes]);
   }
 
   /// False: some threads wait at a barrier that others never reach.
@@ -60,7 +60,6 @@ private:
   enum class State : uint8_t { Ready, AtBarrier, AtShuffle, Done };
   struct Fiber {
     ucontext_t context;
-    std::vector<char> stack;
     State state = State::Ready;
     uint32_t given = 0, from = 0, taken = 0; ///< At a shuffle.
   };
@@ -80,6 +79,8 @@ private:
 
   std::mt19937_64 &engine_;
   std::vector<Fiber> fibers_;
+  /// Of all blocks of this thread, one after the other.
+  static thread_local std::vector<std::unique_ptr<char[]>> stacks_;
   ucontext_t host_;
   void (*entry_)(const uint64_t *) = nullptr;
   const uint64_t *parameters_ = nullptr;
@@ -87,6 +88,7 @@ private:
 };
 
 thread_local EmulatedBlock *running = nullptr;
+thread_local std::vector<std::unique_ptr<char[]>> EmulatedBlock::stacks_;
 } // namespace
 
 void EmulatedBlock::start() {
@@ -103,11 +105,11 @@ bool EmulatedBlock::run(void (*entry)(const uint64_t *),
   parameters_ = parameters;
   block_ = block;
   blocks_ = blocks;
-  for (Fiber &fiber : fibers_) {
+  for (auto [fiber, stack] : zip_first(fibers_, stacks_)) {
     fiber.state = State::Ready;
     getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.data();
-    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_stack.ss_sp = stack.get();
+    fiber.context.uc_stack.ss_size = stackBytes;
     fiber.context.uc_link = &host_;
     makecontext(&fiber.context, &EmulatedBlock::start, 0);
   }

@@ -23,7 +23,7 @@
 
 namespace soap {
 
-/// The linker that linkSharedObject calls: `ld.lld` or `ld` in PATH, or the
+/// The linker that linkSharedObject calls: `ld` or `ld.lld` in PATH, or the
 /// ld.lld of the LLVM that SOAP was built with. Fails with the places it looked
 /// at.
 llvm::Expected<std::string> findLinker();

@@ -135,7 +135,7 @@ void Scheduler::waitOnHost(Lock &lock, std::condition_variable &wake,
                            const std::function<bool()> &done,
                            const std::function<void()> &release) {
   uint64_t seen = progress_;
-  while (!wake.wait_for(lock, std::chrono::seconds(1), done)) {
+  while (!wake.wait_for(lock, std::chrono::milliseconds(200), done)) {
     if (seen == progress_) {
       for (Actor *actor : actors_)
         if (actor->state_ == Actor::State::Running)

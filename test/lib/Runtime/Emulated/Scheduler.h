@@ -86,7 +86,7 @@ public:
   /// Something has changed that a condition may read.
   void changed();
   /// Waits on a host thread until `done`, which is signalled by `wake`. Where
-  /// nothing happens for a second, lets `release` begin more work.
+  /// nothing happens for a fifth of a second, lets `release` begin more work.
   void waitOnHost(Lock &lock, std::condition_variable &wake,
                   const std::function<bool()> &done,
                   const std::function<void()> &release);
