@@ -49,7 +49,7 @@ def compare(name, got, expected, tolerance, min_spread):
     return passes, f"{name}: error {error:.2e}, std/rms {spread:.3f}, rms {rms:.3g}"
 
 
-def main():
+def main(argv=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -65,7 +65,7 @@ def main():
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--min-spread", type=float, default=0.1)
     parser.add_argument("--threads", type=int, default=0)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -91,7 +91,7 @@ def main():
         values = random.random(inputs[name].shape, dtype=np.float32)
         np.save(file, np.float32(low) + np.float32(high - low) * values)
     if made:
-        return
+        return 0
 
     feeds = {n: np.load(f) for n, f in pairs(arguments.input, "input").items()}
     if set(feeds) != set(inputs):
@@ -111,8 +111,8 @@ def main():
                                arguments.tolerance, arguments.min_spread)
         print(("ok    " if passes else "FAIL  ") + line)
         failed += not passes
-    sys.exit(1 if failed else 0)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

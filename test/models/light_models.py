@@ -11,6 +11,8 @@ import onnxruntime
 FOLDER = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 NAMES = ["bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50",
          "shufflenet", "squeezenet", "vgg19", "zfnet512"]
+# These have the operators of AlexNet, and more weights than all others.
+ALIKE = ("vgg19", "zfnet512")
 SEED = 1
 TOLERANCE = 1e-4  # Of the norm of the reference.
 # Where random strategies are compared tensor by tensor; all weigh little.

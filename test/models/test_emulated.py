@@ -5,10 +5,8 @@ The seed of its delays is printed with a failure, as part of the test's name."""
 import json
 
 import pytest
-from light_models import NAMES, TOLERANCE, devices_of, movements, random_seeds
+from light_models import ALIKE, NAMES, TOLERANCE, devices_of, movements, random_seeds
 
-# These have the operators of AlexNet, and more weights than all others.
-ALIKE = ("vgg19", "zfnet512")
 CASES = [(name, seed, transport) for name in NAMES if name not in ALIKE
          for seed, transport in zip(random_seeds(name), ("host", "device"))]
 

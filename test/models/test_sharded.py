@@ -157,16 +157,18 @@ def test_nothing_is_lost(train, undisturbed, ranks):
             break  # It ended before.
         places.append(training.newest())
     assert any(places), "it was killed before every checkpoint"
-    middle = [place for place in places if place][-1].read_bytes()
+    # On a busy machine, the signal may come behind the last step.
+    end = undisturbed.newest()
+    middle = [place.read_bytes() for place in places if place and place.name != end.name]
     training.run("--resume")
-    assert training.newest().read_bytes() == undisturbed.newest().read_bytes()
+    assert training.newest().read_bytes() == end.read_bytes()
     assert training.steps() == undisturbed.steps()
     file = training.folder / "middle.safetensors"
-    file.write_bytes(middle)
-    for devices in (1, 4):
+    for devices in (1, 4) if middle else ():
+        file.write_bytes(middle[-1])
         other = train(f"other{ranks}{devices}", devices)
         other.run(f"--resume={file}")
-        assert killed_training.difference(other.newest(), undisturbed.newest()) < 1e-6
+        assert killed_training.difference(other.newest(), end) < 1e-6
 
 
 @pytest.mark.parametrize("ranks", [1, pytest.param(4, marks=PROCESSES)])
