@@ -147,7 +147,7 @@ def test_nothing_is_lost(train, undisturbed, ranks):
     numbers."""
     moments = random.Random(ranks)
     training = train(f"killed{ranks}", 2, ranks)
-    places = []
+    found = []
     for _ in range(2):
         first = training.logged() + 1
         if first >= STEPS:
@@ -155,11 +155,12 @@ def test_nothing_is_lost(train, undisturbed, ranks):
         if training.kill(moments.uniform(0, 0.01), moments.randrange(ranks),
                          step=moments.randrange(first, max(first + 1, STEPS // 2))) == 0:
             break  # It ended before.
-        places.append(training.newest())
-    assert any(places), "it was killed before every checkpoint"
+        if place := training.newest():
+            found.append((place.name, place.read_bytes()))
+    assert found, "it was killed before every checkpoint"
     # On a busy machine, the signal may come behind the last step.
     end = undisturbed.newest()
-    middle = [place.read_bytes() for place in places if place and place.name != end.name]
+    middle = [contents for name, contents in found if name != end.name]
     training.run("--resume")
     assert training.newest().read_bytes() == end.read_bytes()
     assert training.steps() == undisturbed.steps()
