@@ -32,11 +32,11 @@ target_link_libraries(SOAPStaticLLVM INTERFACE
   ${SOAP_ZSTD_LIBRARY} ${SOAP_ZLIB_LIBRARY} ${SOAP_TINFO_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS})
 
 # The property is that of the program.
-set(_static "$<BOOL:$<TARGET_PROPERTY:SOAP_STATIC_LLVM>>")
+set(_of_program "$<BOOL:$<TARGET_PROPERTY:SOAP_STATIC_LLVM>>")
 add_library(SOAPLinkLLVM INTERFACE)
-target_link_libraries(SOAPLinkLLVM INTERFACE "$<IF:${_static},SOAPStaticLLVM,LLVM>")
+target_link_libraries(SOAPLinkLLVM INTERFACE "$<IF:${_of_program},SOAPStaticLLVM,LLVM>")
 add_library(SOAPLinkMLIR INTERFACE)
-target_link_libraries(SOAPLinkMLIR INTERFACE "$<$<NOT:${_static}>:MLIR>" SOAPLinkLLVM)
+target_link_libraries(SOAPLinkMLIR INTERFACE "$<$<NOT:${_of_program}>:MLIR>" SOAPLinkLLVM)
 
 # soap_link_llvm_statically(<program>)
 function(soap_link_llvm_statically name)
