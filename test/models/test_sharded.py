@@ -165,7 +165,9 @@ def test_nothing_is_lost(train, undisturbed, ranks):
     assert training.newest().read_bytes() == end.read_bytes()
     assert training.steps() == undisturbed.steps()
     file = training.folder / "middle.safetensors"
-    for devices in (1, 4) if middle else ():
+    if not middle:
+        pytest.skip("both signals came behind the last step")
+    for devices in (1, 4):
         file.write_bytes(middle[-1])
         other = train(f"other{ranks}{devices}", devices)
         other.run(f"--resume={file}")

@@ -13,6 +13,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/TargetSelect.h"
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <ucontext.h>
