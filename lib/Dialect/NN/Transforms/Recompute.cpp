@@ -38,6 +38,14 @@ static SmallVector<Operation *> producersOf(Operation *op) {
   return producers;
 }
 
+/// True if `op` reads what one of `producers` makes.
+static bool readsAny(Operation *op,
+                     const llvm::DenseSet<Operation *> &producers) {
+  return llvm::any_of(producersOf(op), [&](Operation *producer) {
+    return producers.contains(producer);
+  });
+}
+
 /// Adds `op` and all that it depends on.
 static void addSlice(Operation *op, llvm::DenseSet<Operation *> &slice) {
   SmallVector<Operation *> waiting = {op};
@@ -54,29 +62,30 @@ static void addSlice(Operation *op, llvm::DenseSet<Operation *> &slice) {
 
 Recomputation::Recomputation(func::FuncOp step) : function_(step) {
   SmallVector<OutputOp> outputs(step.getOps<OutputOp>());
+  // What depends on a gradient of the loss.
+  llvm::DenseSet<Operation *> ofGradients;
   for (Operation &op : step.front().without_terminator()) {
     position_[&op] = static_cast<unsigned>(ops_.size());
     ops_.push_back(&op);
     auto parameter = dyn_cast<ParameterOp>(&op);
     if (isa<InputOp, ScheduleOp>(&op) || (parameter && findWrite(parameter)) ||
-        llvm::any_of(producersOf(&op), [&](Operation *producer) {
-          return varying_.contains(producer);
-        }))
+        readsAny(&op, varying_))
       varying_.insert(&op);
+    if (op.hasAttr(lossGradientAttrName) || readsAny(&op, ofGradients))
+      ofGradients.insert(&op);
   }
   // The loss is the first output.
-  bool hasGradients = llvm::any_of(step.getOps<ConstantOp>(), [](auto op) {
-    return op->hasAttr(lossGradientAttrName);
-  });
-  if (outputs.empty() || !hasGradients)
+  if (outputs.empty() || ofGradients.empty())
     return;
   llvm::DenseSet<Operation *> ofLoss;
   addSlice(outputs.front(), ofLoss);
   llvm::DenseSet<Operation *> ofUpdates;
   for (OutputOp output : llvm::drop_begin(outputs))
     addSlice(output, ofUpdates);
+  // Running statistics are written in the forward pass.
   for (auto write : step.getOps<WriteOp>())
-    if (ofLoss.contains(write.getParameter().getDefiningOp()))
+    if (ofLoss.contains(write.getParameter().getDefiningOp()) &&
+        ofGradients.contains(write))
       addSlice(write, ofUpdates);
   for (Operation *op : ops_) {
     if (isEnd(op))
