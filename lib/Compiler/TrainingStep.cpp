@@ -44,12 +44,15 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
   how.labelSmoothing = training.labelSmoothing;
   how.batchNorm = training.batchNorm;
   how.batchNormParts = training.batchNormParts;
-  if (training.batchNorm == "local" && training.batchNormParts == 0) {
-    llvm::Expected<int32_t> devices = countDevices();
-    if (!devices)
-      return devices.takeError();
+  llvm::Expected<int32_t> devices = countDevices();
+  if (!devices)
+    return devices.takeError();
+  if (training.batchNorm == "local" && training.batchNormParts == 0)
     how.batchNormParts = *devices;
-  }
+  if (!training.batchNormVariance.empty())
+    how.batchNormVariance = training.batchNormVariance;
+  else if (*devices > 1)
+    how.batchNormVariance = "shifted";
   how.batchNormMomentum = training.batchNormMomentum;
   how.freeze = training.freeze;
   how.tieWeights = training.tieWeights;

@@ -11,7 +11,7 @@ import onnx
 import pytest
 import training_state
 from onnx.reference import ReferenceEvaluator
-from test_training import MODELS, Model
+from test_training import MODELS, Model, in_single
 from test_updates import STEPS, TRAINED, Step, near
 
 
@@ -329,3 +329,33 @@ def test_statistics_of_parts(tools, folder):
         old = m.weights[key]
         near({key: first[0][key]}, {key: 0.7 * old + 0.3 * (a + b) / 2}, 1e-9)
         near({key: first[1][key]}, {key: 0.7 * (0.7 * old + 0.3 * a) + 0.3 * b}, 1e-9)
+
+
+def test_variance_far_from_zero(tools, folder):
+    """Of numbers of f32 around 1,000, a variance of 1 is exact in two passes, and as
+    soon as the running mean is the mean where it is shifted by that."""
+    m = Model(5)
+    x = m.random.standard_normal((64, 3, 8)) + np.array([1000, -300, 0])[:, None]
+    m.inputs["x"] = x
+    norm = m.node("BatchNormalization", ["x", m.weight("scale", 3, around=1),
+                                         m.weight("shift", 3), "mean", "variance"],
+                  "norm")
+    m.weights["mean"], m.weights["variance"] = np.zeros(3), np.ones(3)
+    flat = m.node("Flatten", [norm], "flat")
+    m.node("Gemm", [flat, m.weight("w", 5, 24)], "scores", transB=1)
+    proto = in_single(m.proto("scores", [64, 5]))
+    labels = m.random.integers(0, 5, 64)
+    step = Step(tools, folder, "far", proto, {"x": x.astype(np.float32), "label": labels})
+    expected = {"mean": x.mean((0, 2)), "variance": x.var((0, 2), ddof=1)}
+
+    def check(steps, *options):
+        file = step.compiled("--train=sgd", "--batch-norm-momentum=0",
+                             "--strategy=data-parallel", *options)
+        state = step.state(file, steps)
+        near({key: state[key] for key in expected}, expected, 1e-5)
+
+    check(1, "--devices=1")
+    check(1, "--devices=3", "--batch-norm-variance=two-pass")
+    check(2, "--devices=3")
+    with pytest.raises(AssertionError, match="variance"):
+        check(1, "--devices=3")

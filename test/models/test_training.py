@@ -55,7 +55,8 @@ def convolutional():
     norm = m.node("BatchNormalization",
                   [conv, m.weight("scale", 4, around=1), m.weight("shift", 4),
                    "mean", "variance"], "norm")
-    m.weights["mean"], m.weights["variance"] = np.zeros(4), np.ones(4)
+    m.weight("mean", 4)
+    m.weights["variance"] = np.ones(4)
     relu = m.node("Relu", [norm], "relu1")
     pool = m.node("MaxPool", [relu], "pool1", kernel_shape=[3, 2], strides=[2, 2],
                   pads=[1, 0, 1, 0])

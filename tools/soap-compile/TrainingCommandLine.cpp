@@ -61,6 +61,13 @@ void soap::declareTraining(CLI::App &app, TrainingOptions &how) {
                  "(default: as many as devices)")
       ->check(wholeNumber<int64_t>(1))
       ->type_name("N");
+  app.add_option("--batch-norm-variance", how.batchNormVariance,
+                 "How variances of the whole batch are summed up: two-pass "
+                 "(squares of differences from the mean) or shifted (from the "
+                 "running mean, reduced together with the mean; default: "
+                 "two-pass on one device, else shifted)")
+      ->check(CLI::IsMember({"two-pass", "shifted"}))
+      ->type_name("NAME");
   app.add_option("--batch-norm-momentum", how.batchNormMomentum,
                  "Share of running statistics that a step keeps")
       ->type_name("X")

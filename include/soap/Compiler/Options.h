@@ -64,6 +64,8 @@ struct TrainingOptions {
   double labelSmoothing = 0;
   std::string batchNorm = "global"; ///< Or "local", "frozen".
   int64_t batchNormParts = 0;       ///< Of "local"; 0: as many as devices.
+  /// "two-pass" or "shifted"; empty: two passes on one device.
+  std::string batchNormVariance;
   double batchNormMomentum = 0.9;
   std::string freeze;     ///< Parameters that are not trained, or empty.
   std::string tieWeights; ///< Parameters that are one, or empty.

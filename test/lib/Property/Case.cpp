@@ -79,6 +79,7 @@ static void addTraining(OpPassManager &passes, const json::Object &train,
   how.clipNorm = train.getNumber("clip").value_or(0);
   how.evaluation = true;
   how.accumulate = train.getInteger("accumulate").value_or(1);
+  how.batchNormVariance = "shifted";
   if (std::optional<int64_t> parts = train.getInteger("parts")) {
     how.batchNorm = "local";
     how.batchNormParts = *parts;

@@ -210,6 +210,7 @@ Value GradientBuilder::mul(Value a, Value b) { return binary<MulOp>(a, b); }
 Value GradientBuilder::div(Value a, Value b) { return binary<DivOp>(a, b); }
 Value GradientBuilder::pow(Value a, Value b) { return binary<PowOp>(a, b); }
 Value GradientBuilder::min(Value a, Value b) { return binary<MinOp>(a, b); }
+Value GradientBuilder::max(Value a, Value b) { return binary<MaxOp>(a, b); }
 
 Value GradientBuilder::where(Value condition, Value a, Value b) {
   auto type =

@@ -19,10 +19,12 @@ class BatchStatistics {
 public:
   /// `means`: of batch norms that lead groups, by their names.
   BatchStatistics(BatchNormOp op, NodeNames &names,
-                  llvm::StringMap<std::string> &means, int64_t parts,
+                  llvm::StringMap<std::string> &means,
+                  const StatisticsOptions &how,
                   llvm::function_ref<std::string(StringRef)> unique)
-      : op_(op), builder_(op), names_(names), x_(op.getX()), parts_(parts),
-        channel_(parts > 1 ? 2 : 1), sums_(createMean(means)),
+      : op_(op), builder_(op), names_(names), how_(how), x_(op.getX()),
+        parts_(how.parts), channel_(parts_ > 1 ? 2 : 1),
+        sums_(createMean(means)),
         b_(builder_, sums_, (getName(op) + ".statistics").str(), unique) {
     b_.setFrame(b_.operandAccess(0));
     mean_ = finishMean(sums_);
@@ -30,18 +32,20 @@ public:
     column_[0] = shapeOf(x_)[channel_];
   }
 
-  /// With a `momentum`, adds what running statistics become to `values`.
-  void build(std::optional<double> momentum, SmallVectorImpl<NewValue> &values);
+  /// With a momentum, adds what running statistics become to `values`.
+  void build(SmallVectorImpl<NewValue> &values);
 
 private:
   ReduceOp createMean(llvm::StringMap<std::string> &means);
   ReduceOp beginMean(Value x);
+  ReduceOp sumSquares(Value differences);
+  Value shiftedVariance(Value shift);
   Value finishMean(ReduceOp sums);
   ValueAccess channels() const;
   Value spread(Value channels, ArrayRef<int64_t> shape);
   Value meanOfParts(Value statistic);
   void normalise(Value variance);
-  Value normaliseParts(Value centred, Value variance);
+  void normaliseParts(Value centred, Value variance);
   Value inShapeOfX(Value result);
   void takeName(Operation *result, StringRef name);
   void updateStatistic(Value statistic, Value current, double momentum,
@@ -50,6 +54,7 @@ private:
   BatchNormOp op_;
   OpBuilder builder_;
   NodeNames &names_;
+  const StatisticsOptions &how_;
   Value x_; ///< What statistics are made of.
   int64_t parts_;
   unsigned channel_; ///< The dimension of x_ that runs over channels.
@@ -85,6 +90,25 @@ Value BatchStatistics::finishMean(ReduceOp sums) {
   Value mean = b_.mul(sums, 1 / count_);
   b_.setFrame(b_.operandAccess(0));
   return mean;
+}
+
+/// Of differences in the shape of x, as `beginMean`.
+ReduceOp BatchStatistics::sumSquares(Value differences) {
+  return b_.join(beginMean(b_.mul(differences, differences)),
+                 b_.operandAccess(0));
+}
+
+/// From squares of differences to `shift`, a value per channel: the mean of
+/// these, less the square of what the mean differs from it.
+Value BatchStatistics::shiftedVariance(Value shift) {
+  Value squares = finishMean(sumSquares(b_.sub(x_, spread(shift, column_))));
+  b_.setFrame(channels());
+  Value difference = b_.sub(mean_, shift),
+        square = b_.mul(difference, difference);
+  // At least zero, whatever was rounded.
+  Value variance = b_.sub(b_.max(squares, square), square);
+  b_.setFrame(b_.operandAccess(0));
+  return variance;
 }
 
 /// It leads the group: it has all loops of x.
@@ -199,34 +223,37 @@ void BatchStatistics::normalise(Value variance) {
   takeName(op_, name);
 }
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + bias, of x in parts.
-Value BatchStatistics::normaliseParts(Value centred, Value variance) {
+/// Replaces the batch norm by (x - mean) / sqrt(variance + epsilon) * scale +
+/// bias, of x in parts.
+void BatchStatistics::normaliseParts(Value centred, Value variance) {
   Value inverse =
       b_.pow(b_.add(variance, op_.getEpsilon().convertToDouble()), -0.5);
   Value scale = b_.mul(spread(op_.getScale(), column_), inverse);
-  return inShapeOfX(
+  Value result = inShapeOfX(
       b_.add(b_.mul(centred, scale), spread(op_.getBias(), column_)));
+  takeName(result.getDefiningOp(), getName(op_));
+  op_.getResult().replaceAllUsesWith(result);
 }
 
-void BatchStatistics::build(std::optional<double> momentum,
-                            SmallVectorImpl<NewValue> &values) {
+void BatchStatistics::build(SmallVectorImpl<NewValue> &values) {
   Value runningMean = op_.getMean(), runningVariance = op_.getVariance();
-  Value column = parts_ > 1 ? mean_ : spread(mean_, column_);
-  Value centred = b_.sub(x_, column);
-  Value variance = finishMean(
-      b_.join(beginMean(b_.mul(centred, centred)), b_.operandAccess(0)));
-  if (parts_ > 1) {
-    Value result = normaliseParts(centred, variance);
-    takeName(result.getDefiningOp(), getName(op_));
-    op_.getResult().replaceAllUsesWith(result);
-  } else {
+  Value variance;
+  if (parts_ == 1 && how_.isShifted) {
+    variance = shiftedVariance(runningMean);
     normalise(variance);
+  } else {
+    Value centred = b_.sub(x_, parts_ > 1 ? mean_ : spread(mean_, column_));
+    variance = finishMean(sumSquares(centred));
+    if (parts_ > 1)
+      normaliseParts(centred, variance);
+    else
+      normalise(variance);
   }
-  if (momentum) {
+  if (how_.momentum) {
     double unbiased = count_ / std::max(1.0, count_ - 1);
-    updateStatistic(runningMean, meanOfParts(mean_), *momentum, 1, values);
-    updateStatistic(runningVariance, meanOfParts(variance), *momentum, unbiased,
-                    values);
+    updateStatistic(runningMean, meanOfParts(mean_), *how_.momentum, 1, values);
+    updateStatistic(runningVariance, meanOfParts(variance), *how_.momentum,
+                    unbiased, values);
   }
   if (parts_ > 1)
     op_.erase();
@@ -234,7 +261,7 @@ void BatchStatistics::build(std::optional<double> momentum,
 
 FailureOr<SmallVector<NewValue>>
 soap::nn::useBatchStatistics(func::FuncOp function, NodeNames &names,
-                             int64_t parts, std::optional<double> momentum) {
+                             const StatisticsOptions &how) {
   SmallVector<NewValue> values;
   llvm::StringMap<std::string> means;
   auto unique = [&](StringRef base) { return names.unique(base); };
@@ -243,10 +270,10 @@ soap::nn::useBatchStatistics(func::FuncOp function, NodeNames &names,
     if (!norm)
       continue;
     int64_t samples = norm.getX().getType().getDimSize(0);
-    if (parts < 1 || samples % parts != 0)
+    if (how.parts < 1 || samples % how.parts != 0)
       return norm.emitOpError("expected a batch that is a multiple of the ")
-             << parts << " parts of batch-norm=local, got: " << samples;
-    BatchStatistics(norm, names, means, parts, unique).build(momentum, values);
+             << how.parts << " parts of batch-norm=local, got: " << samples;
+    BatchStatistics(norm, names, means, how, unique).build(values);
   }
   return values;
 }

@@ -237,6 +237,12 @@ LogicalResult BuildTrainingStepPass::buildStep() {
     return emitError(function.getLoc(),
                      "expected batch-norm=global, local or frozen, got: '" +
                          batchNorm + "'");
+  if (!llvm::is_contained({"two-pass", "shifted"},
+                          batchNormVariance.getValue()))
+    return emitError(
+        function.getLoc(),
+        "expected batch-norm-variance=two-pass or shifted, got: '" +
+            batchNormVariance + "'");
   FailureOr<OutputOp> scored = findOutput();
   if (failed(scored))
     return failure();
@@ -267,8 +273,9 @@ LogicalResult BuildTrainingStepPass::buildStep() {
   FailureOr<SmallVector<NewValue>> values = SmallVector<NewValue>();
   if (batchNorm != "frozen")
     values = useBatchStatistics(function, names,
-                                batchNorm == "local" ? batchNormParts : 1,
-                                updates ? std::optional(kept) : std::nullopt);
+                                {batchNorm == "local" ? batchNormParts : 1,
+                                 batchNormVariance == "shifted",
+                                 updates ? std::optional(kept) : std::nullopt});
   if (failed(values))
     return failure();
   int64_t before =

@@ -138,16 +138,27 @@ struct NewValue {
   mlir::Operation *update = nullptr;
 };
 
+/// What batch norms normalise by.
+struct StatisticsOptions {
+  int64_t parts = 1; ///< Equal parts of the batch, each with its own.
+  /// Of one part: the variance is the mean of squares of differences from the
+  /// running mean as it was before the step, less the square of that of the
+  /// mean (Chan, Golub, LeVeque, "Algorithms for Computing the Sample
+  /// Variance", 1983: the shifted data algorithm). So no sum waits for another.
+  /// Else it is that of squares of differences from the mean.
+  bool isShifted = false;
+  std::optional<double> momentum; ///< Share of running ones that is kept.
+};
+
 /// Lets every nn.batch_norm of `function` read the statistics of the whole
-/// batch, or, with `parts` above 1, replaces it by operations that normalise
-/// each of so many equal parts of the batch. Statistics take two passes: the
-/// mean, then the mean of squared deviations. All of these operations are one
-/// group, led by `<name>.mean`; the last one has the batch norm's name. With a
-/// `momentum`, returns the running statistics after the step, to which those of
-/// the parts add as their mean. Error: a batch that cannot be split so.
+/// batch, or replaces it by operations that normalise each of several parts.
+/// All of these operations are one group, led by `<name>.mean`; the last one
+/// has the batch norm's name. With a momentum, returns the running statistics
+/// after the step, to which those of the parts add as their mean. Error: a
+/// batch that cannot be split so.
 mlir::FailureOr<llvm::SmallVector<NewValue>>
-useBatchStatistics(mlir::func::FuncOp function, NodeNames &names, int64_t parts,
-                   std::optional<double> momentum);
+useBatchStatistics(mlir::func::FuncOp function, NodeNames &names,
+                   const StatisticsOptions &how);
 
 /// How parameters are updated.
 struct OptimizerOptions {

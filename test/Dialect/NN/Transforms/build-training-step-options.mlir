@@ -41,6 +41,8 @@
 // E19: error: expected 'accumulate' of 1 or more, got: 0
 // RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error accumulate=2' 2>&1 | FileCheck %s --check-prefix=E20
 // E20: error: expected an input with a batch to accumulate over, got none
+// RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error batch-norm-variance=naive' 2>&1 | FileCheck %s --check-prefix=E21
+// E21: error: expected batch-norm-variance=two-pass or shifted, got: 'naive'
 
 func.func @main() {
   %w = nn.parameter {nn.name = "w"} : tensor<4x3xf32> from #nn.file<"m", 0, 48>

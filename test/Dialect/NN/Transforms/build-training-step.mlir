@@ -1,6 +1,8 @@
 // RUN: soap-opt %s --nn-build-training-step --split-input-file | FileCheck %s
 // RUN: soap-opt %s --nn-build-training-step='loss=mean-squared-error label=target freeze=w.*' --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=SQUARE
+// RUN: soap-opt %s --nn-build-training-step=batch-norm-variance=shifted --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=SHIFTED
 
 // Tests that the loss and the gradients of parameters become the outputs, and
 // that gradients join the group of their operation, in its loops.
@@ -38,7 +40,7 @@ func.func @main() {
 
 // Tests that a value that is read twice has the sum of two gradients, made
 // where the value is; and that a batch norm takes the statistics of the batch,
-// as one group.
+// as one group; or shifted ones, of which no sum reads another.
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[MEAN:.*]] = nn.reduce %{{.*}} {axes = array<i64: 0, 2>, keepdims = false, {{.*}}nn.name = "bn.mean", scale = 0.0555{{.*}}}
@@ -49,6 +51,18 @@ func.func @main() {
 // CHECK: nn.conv_backward_filter {{.*}}nn.group = #nn.group<"conv", {c = "c", f = "f", n = "n", w = "w"}>
 // CHECK-NOT: "mean.grad"
 // CHECK: nn.output %{{.*}} {nn.name = "scale.grad"}
+
+// SHIFTED: %[[SHIFT:.*]] = nn.parameter {nn.name = "mean"}
+// SHIFTED: %[[MEAN:.*]] = nn.reduce %{{.*}} {axes = array<i64: 0, 2>, keepdims = false, {{.*}}nn.name = "bn.mean", scale = 0.0555{{.*}}}
+// SHIFTED: %[[COLUMN:.*]] = nn.reshape %[[SHIFT]] {nn.group = #nn.group<"bn.mean", {d0 = "d1"}>, {{.*}} -> tensor<4x1xf32>
+// SHIFTED: %[[SHIFTED:.*]] = nn.sub %{{.*}}, %[[COLUMN]] {nn.group = #nn.group<"bn.mean", {d0 = "d0", d1 = "d1", d2 = "d2"}>, nn.name = "bn.statistics
+// SHIFTED: %[[SQUARES:.*]] = nn.mul %[[SHIFTED]], %[[SHIFTED]] {
+// SHIFTED: %[[SUM:.*]] = nn.reduce %[[SQUARES]] {{.*}}nn.group = #nn.group<"bn.mean", {d0 = "d0", d1 = "d1", d2 = "d2"}>, {{.*}} scale = 0.0555{{.*}}}
+// SHIFTED: %[[DIFFERENCE:.*]] = nn.sub %[[MEAN]], %[[SHIFT]] {
+// SHIFTED: %[[SQUARED:.*]] = nn.mul %[[DIFFERENCE]], %[[DIFFERENCE]] {
+// SHIFTED: %[[LARGER:.*]] = nn.max %[[SUM]], %[[SQUARED]] {
+// SHIFTED: %[[VARIANCE:.*]] = nn.sub %[[LARGER]], %[[SQUARED]] {nn.group = #nn.group<"bn.mean", {d0 = "d1"}>,
+// SHIFTED: nn.batch_norm %{{.*}}, %{{.*}}, %{{.*}}, %[[MEAN]], %[[VARIANCE]] {{.*}}nn.group = #nn.group<"bn.mean", {c = "d1", n = "d0", w = "d2"}>, nn.name = "bn", of_batch}
 
 // SQUARE-LABEL: func.func @main
 // SQUARE-NOT: nn.conv_backward_filter

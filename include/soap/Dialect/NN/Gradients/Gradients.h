@@ -104,6 +104,7 @@ public:
   mlir::Value div(mlir::Value a, mlir::Value b);
   mlir::Value pow(mlir::Value a, mlir::Value b);
   mlir::Value min(mlir::Value a, mlir::Value b);
+  mlir::Value max(mlir::Value a, mlir::Value b);
   mlir::Value where(mlir::Value condition, mlir::Value a, mlir::Value b);
   mlir::Value compare(Predicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, double factor);

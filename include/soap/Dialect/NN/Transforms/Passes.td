@@ -223,16 +223,24 @@ def BuildTrainingStepPass
     - `output`: x itself, which has one element
 
     Batch norms take the statistics of the whole batch (the mean and the biased
-    variance over all dimensions but the channels). With `batch-norm=local`, each
-    of `batch-norm-parts` equal parts of the batch has its own, as on so many
-    devices of other frameworks, whatever the strategy is; running statistics
-    get their mean. With `batch-norm=frozen` they take those of the model. Their statistics are never trained, nor are parameters
-    whose whole name the regular expression `freeze` matches, nor what a
-    node of the model makes (`nn.constant`) and no operation takes for weights
-    or a bias: masks, first states of recurrent layers. With an optimizer,
-    running statistics become `batch-norm-momentum` times their old value and,
-    for the rest, that of the batch: the mean, and the unbiased variance (as
-    PyTorch and cuDNN do).
+    variance over all dimensions but the channels). The variance is the mean of
+    squares of differences from the mean (`batch-norm-variance=two-pass`), for
+    which devices have to reduce the mean first, or from the running mean m as
+    it was before the step, less (mean - m)^2 (`shifted`), so that both sums can
+    be reduced together. Then it has an error of (mean - m)^2 roundings.
+
+    With `batch-norm=local`, each of `batch-norm-parts` equal parts of the batch
+    has its own statistics, in two passes, as on so many devices of other
+    frameworks, whatever the strategy is; running statistics get their mean.
+    With `batch-norm=frozen` batch norms take those of the model. With an
+    optimizer, running statistics become `batch-norm-momentum` times their old
+    value and, for the rest, that of the batch: the mean, and the unbiased
+    variance (as PyTorch and cuDNN do).
+
+    Statistics are never trained, nor are parameters whose whole name the
+    regular expression `freeze` matches, nor what a node of the model makes
+    (`nn.constant`) and no operation takes for weights or a bias: masks, first
+    states of recurrent layers.
 
     Optimizers: `sgd` (`nn.sgd`, or with a `momentum` `nn.momentum`), `adam` and
     `adamw` (`nn.adam`). Their state are parameters called `<parameter>.velocity`,
@@ -318,6 +326,9 @@ def BuildTrainingStepPass
            "each part) or frozen">,
     Option<"batchNormParts", "batch-norm-parts", "int64_t", "1",
            "Equal parts of the batch with batch-norm=local">,
+    Option<"batchNormVariance", "batch-norm-variance", "std::string",
+           "\"two-pass\"",
+           "Variances with batch-norm=global: two-pass or shifted">,
     Option<"freeze", "freeze", "std::string", "\"\"",
            "Regular expression for whole names of parameters that are not "
            "trained">,
