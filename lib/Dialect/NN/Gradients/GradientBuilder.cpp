@@ -26,14 +26,8 @@ GradientBuilder::GradientBuilder(
     frame_ = spec_.results.front();
   // A member of a group leads none: what it is made of joins that group.
   auto group = leader->getAttrOfType<GroupAttr>(groupAttrName);
-  for (const LoopSpec &loop : spec_.loops) {
-    StringRef name = loop.name;
-    if (group && group.getLoops()) {
-      auto same = group.getLoops().getAs<StringAttr>(name);
-      name = same ? same.getValue() : StringRef();
-    }
-    leaderLoops_.push_back(name);
-  }
+  for (const LoopSpec &loop : spec_.loops)
+    leaderLoops_.push_back(group ? group.getLeaderLoop(loop.name) : loop.name);
 }
 
 //===----------------------------------------------------------------------===//

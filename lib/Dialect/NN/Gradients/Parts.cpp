@@ -26,12 +26,8 @@ static StringRef leaderLoop(Operation *member, const PartitionSpec &spec,
   // A loop of one unit is never split.
   if (loop < 0 || spec.loops[loop].extent == 1)
     return {};
-  StringRef name = spec.loops[loop].name;
-  auto group = member->getAttrOfType<GroupAttr>(groupAttrName);
-  if (!group.getLoops())
-    return name;
-  auto same = group.getLoops().getAs<StringAttr>(name);
-  return same ? same.getValue() : StringRef();
+  return member->getAttrOfType<GroupAttr>(groupAttrName)
+      .getLeaderLoop(spec.loops[loop].name);
 }
 
 /// True if a member has a loop, of whatever extent, that runs along this loop
@@ -40,10 +36,7 @@ static bool namesLeaderLoop(Operation *member, const PartitionSpec &spec,
                             StringRef leaderLoop) {
   auto group = member->getAttrOfType<GroupAttr>(groupAttrName);
   return llvm::any_of(spec.loops, [&](const LoopSpec &loop) {
-    if (!group.getLoops())
-      return loop.name == leaderLoop;
-    auto same = group.getLoops().getAs<StringAttr>(loop.name);
-    return same && same.getValue() == leaderLoop;
+    return group.getLeaderLoop(loop.name) == leaderLoop;
   });
 }
 

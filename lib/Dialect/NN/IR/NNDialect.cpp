@@ -335,6 +335,13 @@ void soap::nn::leaveLostGroups(Block &block) {
   }
 }
 
+StringRef GroupAttr::getLeaderLoop(StringRef loop) const {
+  if (!getLoops())
+    return loop;
+  auto same = getLoops().getAs<StringAttr>(loop);
+  return same ? same.getValue() : StringRef();
+}
+
 FailureOr<SmallVector<int16_t, 6>>
 soap::nn::getLeaderLoops(Operation *op, const PartitionSpec &spec,
                          const PartitionSpec &leader) {

@@ -175,8 +175,9 @@ private:
 
   /// The leader's loop that a loop of a member runs along, or null.
   static StringAttr leaderLoop(GroupAttr group, const LoopSpec &loop) {
-    return group.getLoops() ? group.getLoops().getAs<StringAttr>(loop.name)
-                            : StringAttr::get(group.getContext(), loop.name);
+    StringRef name = group.getLeaderLoop(loop.name);
+    return name.empty() ? StringAttr()
+                        : StringAttr::get(group.getContext(), name);
   }
 
   /// Makes an operation a member of the group that `leader` leads: `loops` says

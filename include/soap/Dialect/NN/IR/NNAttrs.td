@@ -113,6 +113,11 @@ def NN_GroupAttr : NN_Attr<"Group", "group"> {
   let parameters = (ins StringRefParameter<>:$leader,
                         OptionalParameter<"::mlir::DictionaryAttr">:$loops);
   let assemblyFormat = "`<` $leader (`,` $loops^)? `>`";
+  let extraClassDeclaration = [{
+    /// The leader's loop that the member's loop of this name runs along; empty:
+    /// none.
+    ::llvm::StringRef getLeaderLoop(::llvm::StringRef loop) const;
+  }];
 }
 
 def NN_InitAttr : NN_Attr<"Init", "init"> {
