@@ -359,3 +359,16 @@ def test_variance_far_from_zero(tools, folder):
     check(2, "--devices=3")
     with pytest.raises(AssertionError, match="variance"):
         check(1, "--devices=3")
+
+
+def test_no_label_counts(tools, folder):
+    """A batch in which no label counts changes nothing."""
+    m = Model(6)
+    m.inputs["x"] = m.random.standard_normal((4, 3))
+    m.node("Gemm", ["x", m.weight("w", 5, 3), m.weight("b", 5)], "scores", transB=1)
+    step = Step(tools, folder, "ignored", m.proto("scores", [4, 5]),
+                {**m.inputs, "label": np.full(4, -1)})
+    for options in ([], ["--accumulate=2"], ["--devices=2", "--strategy=data-parallel"]):
+        file = step.compiled("--train=sgd", "--lr=0.5", "--ignore-index=-1", *options)
+        state = step.state(file, 2)
+        near({key: state[key] for key in m.weights}, m.weights, 0)

@@ -41,7 +41,10 @@ static void append(const Request &request, const fb::Follower &follower,
   case fb::FollowerKind::Relu:
     return eltwise(algorithm::eltwise_relu);
   case fb::FollowerKind::Clip:
-    return eltwise(algorithm::eltwise_clip);
+    // The upper bound counts where the lower one is above it.
+    return ops.append_eltwise(1.0f, algorithm::eltwise_clip,
+                              std::min(follower.alpha(), follower.beta()),
+                              follower.beta());
   case fb::FollowerKind::Gelu:
     return eltwise(algorithm::eltwise_gelu_erf);
   case fb::FollowerKind::GeluTanh:

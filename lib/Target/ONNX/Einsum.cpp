@@ -95,6 +95,7 @@ LogicalResult EinsumImporter::parse() {
   if (texts.size() != node_.numInputs())
     return wrong();
   size_t ellipsis = 0;
+  std::string written; // The letters of all terms.
   for (auto [i, text] : llvm::enumerate(texts)) {
     size_t rank = node_.shape(i).size();
     bool dotted = text.contains("...");
@@ -111,6 +112,7 @@ LogicalResult EinsumImporter::parse() {
     for (auto [k, letter] : llvm::enumerate(term.letters))
       if (node_.shape(i)[k] != term.sizeOf(letter))
         return wrong();
+    written += term.letters;
     auto once = diagonal(std::move(term));
     if (failed(once))
       return failure();
@@ -131,7 +133,7 @@ LogicalResult EinsumImporter::parse() {
     result_ = expandEllipsis("...", ellipsis);
     std::string once;
     for (char letter : all)
-      if (llvm::isAlpha(letter) && llvm::count(all, letter) == 1)
+      if (llvm::isAlpha(letter) && llvm::count(written, letter) == 1)
         once += letter;
     llvm::sort(once);
     result_ += once;

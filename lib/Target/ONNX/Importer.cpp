@@ -385,8 +385,8 @@ soap::importONNX(llvm::StringRef path, const ONNXImportOptions &options,
   if (llvm::Error error = importer.run())
     return std::move(error);
   if (failed(verify(*module)))
-    return makeError("expected a model that is valid ONNX, got: ops that the "
-                     "verifier rejects; check it with onnx.checker" +
+    return makeError("expected a model within the limits of the nn dialect, "
+                     "got: operations that its verifier rejects" +
                      diagnostics);
   if (options.initWeightsSeed)
     initializeWeights(*module, *options.initWeightsSeed, options.files);

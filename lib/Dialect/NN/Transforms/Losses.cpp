@@ -159,9 +159,12 @@ FailureOr<Value> LossBuilder::ofClasses(Value x, int64_t number, bool areLogs) {
     return b_.reshape(
         b_.mul(sumOf(perClass), -1.0 / static_cast<double>(samples)), {});
   Value weight = countingOf(*label);
-  if (!number_)
+  if (!number_) {
     number_ =
         b_.reshape(sumOf(parts_.count > 1 ? countingOf(label_) : weight), {});
+    // A batch in which no label counts has a loss and gradients of 0.
+    number_ = b_.max(number_, b_.scalar(element_, 1));
+  }
   Shape column(shape);
   column[axis] = 1;
   Value sum =

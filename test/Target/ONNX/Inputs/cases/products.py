@@ -1,5 +1,8 @@
 """Matrix products."""
 
+import numpy as np
+from onnx import numpy_helper
+
 from .build import ints, model, node, weight
 
 
@@ -12,9 +15,12 @@ def linear():
             node("MatMul", "x v", "d", name="m1"),
             node("MatMul", "v1 x3", "e", name="m2"),
             node("MatMul", "x3 v2", "f", name="m3"),
+            # Bounds in the wrong order: all elements are the upper one.
+            node("MatMul", "x v", "dense", name="m4"),
+            node("Clip", "dense high low", "g", name="clip"),
         ],
         {"x": [2, 3], "x3": [5, 3, 4]},
-        {k: None for k in ["a", "b2", "c2", "d", "e", "f"]},
+        {k: None for k in ["a", "b2", "c2", "d", "e", "f", "g"]},
         [
             weight("w", 4, 3),
             weight("b", 4),
@@ -23,6 +29,8 @@ def linear():
             weight("r", 2, 1),
             weight("v1", 3),
             weight("v2", 4),
+            numpy_helper.from_array(np.float32(0.5), "high"),
+            numpy_helper.from_array(np.float32(-0.5), "low"),
         ],
     )
 
@@ -58,11 +66,14 @@ def einsum():
         "c": ("x z", "bij,kj->bki"), "d": ("x", "bij->jb"), "e": ("x", "bij->i"),
         "f": ("x y z", "bij,bjk,lj->ilk"), "g": ("x z", "...ij,kj->...ik"),
         "h": ("v v", "i,j"), "i": ("v v", "i,i"), "j": ("x", "bij"),
+        "k": ("s", "ii"), "l": ("t", "iij"), "m": ("t z", "iij,kj"),
+        "n": ("u", "...ii"),
     }
     return model(
         [node("Einsum", inputs, name, equation=equation, name=f"e_{name}")
          for name, (inputs, equation) in equations.items()],
-        {"x": [2, 3, 4], "y": [2, 4, 5], "z": [6, 4], "v": [3]},
+        {"x": [2, 3, 4], "y": [2, 4, 5], "z": [6, 4], "v": [3], "s": [3, 3],
+         "t": [3, 3, 4], "u": [2, 3, 3]},
         {k: None for k in equations},
     )
 
