@@ -11,7 +11,7 @@
 using namespace soap;
 
 /// `option` is written as in the help: `--dim=NAME=N`.
-static llvm::Error mistake(llvm::StringRef option, const std::string &text) {
+static llvm::Error mistake(const llvm::Twine &option, const std::string &text) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                  "expected " + option + ", got: '" + text +
                                      "'");
@@ -37,7 +37,8 @@ static llvm::Error readNumbers(const std::vector<std::string> &texts,
     if (!split(text, text.rfind('='), name, value) ||
         llvm::StringRef(value).getAsInteger(10, number))
       return mistake(option, text);
-    numbers[name] = number;
+    if (!numbers.emplace(name, number).second)
+      return mistake(option + " once for each NAME", text);
   }
   return llvm::Error::success();
 }
@@ -79,7 +80,8 @@ llvm::Expected<ONNXImportOptions> ImportOptions::read() const {
     // At the first one: files may have some, too.
     if (!split(text, text.find('='), name, file))
       return mistake("--bind=INPUT=FILE", text);
-    options.bindings[name] = file;
+    if (!options.bindings.emplace(name, file).second)
+      return mistake("--bind=INPUT=FILE once for each INPUT", text);
   }
   if (!initWeights_.empty()) {
     llvm::StringRef seed(initWeights_);

@@ -144,6 +144,26 @@ llvm::Error Compilation::importModel() {
   return llvm::Error::success();
 }
 
+llvm::Error Compilation::checkFilesOfModel() {
+  std::set<std::string> read = files_.opened();
+  bool hasWeights = false;
+  module_->walk([&](nn::ParameterOp parameter) {
+    auto file = dyn_cast<nn::FileAttr>(parameter.getSource());
+    hasWeights |= static_cast<bool>(file);
+    if (file && !files_.find(file.getPath()))
+      read.insert(file.getPath().str());
+  });
+  WrittenFiles written = writtenFiles(options_);
+  for (const std::string &path : read)
+    if (llvm::Error error = written.checkRead(path, "which the model reads"))
+      return badInput(std::move(error));
+  if (!hasWeights || options_.emit != Emit::SharedObject ||
+      options_.output.empty())
+    return llvm::Error::success();
+  llvm::Error error = WeightsFile::checkReplaced(options_.output);
+  return error ? badInput(std::move(error)) : llvm::Error::success();
+}
+
 llvm::Error Compilation::normalize() {
   return runPasses(
       [&](OpPassManager &passes) {
@@ -328,6 +348,8 @@ llvm::Error Compilation::run() {
     return llvm::Error::success();
   }
   if (llvm::Error error = importModel())
+    return error;
+  if (llvm::Error error = checkFilesOfModel())
     return error;
   bool isGraph = level_ != Level::Tasks;
   if (llvm::Error error = isGraph ? prepareGraph() : checkTasks())

@@ -91,6 +91,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   llvm::Error importModel();
+  /// No file that was or will be read of it is one that is written.
+  llvm::Error checkFilesOfModel();
   llvm::Error parseModule();
   /// Normal form, and a topology.
   llvm::Error buildTrainingStep(const TrainingOptions &training);

@@ -10,6 +10,7 @@
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include "soap/Search/Strategy.h"
+#include "soap/Target/Model/Model.h"
 #include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -126,7 +127,7 @@ static llvm::Error checkMachine(const CompilerOptions &options) {
     return badInput("expected --link with --devices, got: --topology, which "
                     "describes the links; leave --link out");
   if (!options.costFile.empty() && !fs::exists(options.costFile))
-    return badInput("expected --cost=analytic or a file, got: '" +
+    return badInput("expected --cost=analytic, measured or a file, got: '" +
                     options.costFile +
                     "', which does not exist; soap-run --profile-ops writes "
                     "one");
@@ -204,6 +205,10 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
         "expected --start=" + llvm::join(searchAlgorithmNames(), " or ") +
         ", or several of them separated by commas, got: '" +
         options.startSearches + "'");
+  if (!options.searchState.empty() &&
+      !llvm::StringRef(options.search).contains("mcmc"))
+    return badInput("expected --search-state with --search=mcmc, got: '" +
+                    options.search + "', which keeps no state");
   if (!(options.budgetSeconds > 0) || !std::isfinite(options.budgetSeconds))
     return badInput("expected --budget above 0, got: " +
                     llvm::Twine(std::to_string(options.budgetSeconds)));
@@ -213,6 +218,51 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
   if (options.unrollRNN < 0)
     return badInput("expected --unroll-rnn of at least 0, got: " +
                     llvm::Twine(options.unrollRNN));
+  return llvm::Error::success();
+}
+
+WrittenFiles soap::writtenFiles(const CompilerOptions &options) {
+  WrittenFiles files;
+  files.add("-o", options.output);
+  if (options.emit == Emit::SharedObject && !options.output.empty())
+    files.add("weights beside -o", WeightsFile::pathBeside(options.output));
+  for (const auto &[option, path] : options.otherOutputs)
+    files.add(option, path);
+  files.add("--search-state", options.searchState);
+  return files;
+}
+
+/// Nothing that is written is also read, as far as options say what is.
+static llvm::Error checkFiles(const ModelSource &source,
+                              const CompilerOptions &options) {
+  WrittenFiles files = writtenFiles(options);
+  if (llvm::Error error = files.checkApart())
+    return badInput(std::move(error));
+  auto check = [&](llvm::StringRef path, llvm::StringRef what) {
+    llvm::Error error =
+        path.empty() ? llvm::Error::success() : files.checkRead(path, what);
+    return error ? badInput(std::move(error)) : llvm::Error::success();
+  };
+  if (!source.contents)
+    if (llvm::Error error = check(source.path, "which the model is in"))
+      return error;
+  for (auto [option, path] : {std::pair<const char *, llvm::StringRef>(
+                                  "--strategy", options.strategy),
+                              {"--cost", options.costFile},
+                              {"--calibration", options.calibration},
+                              {"--topology", options.topology}}) {
+    if (!fs::exists(path))
+      continue; // It is a name.
+    if (llvm::Error error =
+            check(path, ("which " + llvm::Twine(option) + " reads").str()))
+      return error;
+  }
+  // Another file might never end.
+  bool isOther = false;
+  if (!options.searchState.empty() &&
+      !fs::is_other(options.searchState, isOther) && isOther)
+    return badInput("expected --search-state to name a regular file, got: '" +
+                    options.searchState + "'");
   return llvm::Error::success();
 }
 
@@ -234,5 +284,7 @@ llvm::Error soap::checkOptions(const ModelSource &source,
                      checkStrategy, checkOutput, checkTraining})
     if (llvm::Error error = check(options))
       return error;
-  return checkModel(source, options);
+  if (llvm::Error error = checkModel(source, options))
+    return error;
+  return checkFiles(source, options);
 }

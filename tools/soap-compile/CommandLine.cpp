@@ -8,6 +8,7 @@
 #include "CommandLine.h"
 #include "../ImportOptions.h"
 #include "../Numbers.h"
+#include "../OptionValues.h"
 #include "TrainingCommandLine.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include "soap/Search/Strategy.h"
@@ -47,14 +48,40 @@ static llvm::Error checkPrinted(const CommandLine &line) {
       "; " + (printsLevel ? "name a file with -o" : "leave one out"));
 }
 
-static llvm::Error checkFolders(const CommandLine &line) {
-  for (auto [option, path] : {std::pair("-o", &line.levelOutput),
-                              {"--export-strategy", &line.exportStrategy},
-                              {"--export-movements", &line.exportMovements},
-                              {"--search-log", &line.searchLog},
-                              {"--search-state", &line.options.searchState}})
-    if (!path->empty())
-      if (llvm::Error error = checkOutputFolder(option, *path))
+/// Options of training that others make meaningless.
+static llvm::Error checkTraining(const CLI::App &app,
+                                 const TrainingOptions &how) {
+  auto given = [&](std::initializer_list<const char *> options) {
+    return llvm::any_of(
+        options, [&](const char *option) { return app.count(option) != 0; });
+  };
+  if (how.optimizer == "sgd" && given({"--beta1", "--beta2", "--epsilon"}))
+    return mistake("expected --beta1, --beta2 and --epsilon with --train=adam "
+                   "or adamw, got: --train=sgd");
+  if (how.schedule == "constant" && given({"--lr-period", "--lr-factor"}))
+    return mistake("expected --lr-period and --lr-factor with "
+                   "--lr-schedule=step, cosine or linear, got: constant");
+  if (how.batchNorm != "local" && given({"--batch-norm-parts"}))
+    return mistake(
+        "expected --batch-norm-parts with --batch-norm=local, got: " +
+        llvm::Twine(how.batchNorm));
+  if (how.batchNorm != "global" && given({"--batch-norm-variance"}))
+    return mistake("expected --batch-norm-variance with --batch-norm=global, "
+                   "got: " +
+                   llvm::Twine(how.batchNorm));
+  return llvm::Error::success();
+}
+
+static llvm::Error checkFolders(CommandLine &line) {
+  line.options.otherOutputs = {{"-o", line.levelOutput},
+                               {"--export-strategy", line.exportStrategy},
+                               {"--export-movements", line.exportMovements},
+                               {"--search-log", line.searchLog}};
+  auto files = line.options.otherOutputs;
+  files.emplace_back("--search-state", line.options.searchState);
+  for (const auto &[option, path] : files)
+    if (!path.empty())
+      if (llvm::Error error = checkOutputFolder(option, path))
         return error;
   return llvm::Error::success();
 }
@@ -103,9 +130,9 @@ static llvm::Error check(CommandLine &line, const Texts &texts) {
   options.import = std::move(*import);
   if (llvm::Error error = checkPrinted(line))
     return error;
-  if (llvm::Error error = checkOptions(line.source, options))
+  if (llvm::Error error = checkFolders(line))
     return error;
-  return checkFolders(line);
+  return checkOptions(line.source, options);
 }
 
 static void declareOutput(CLI::App &app, CommandLine &line, Texts &texts) {
@@ -331,9 +358,9 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       "applies what it can, and on GPUs, operations without a library kernel "
       "that pass rows on to each other are one kernel");
   app.add_flag("--keep-nan", line.options.keepNaN,
-               "Hand NaN on everywhere, as ONNX says: by default a relu, clip "
-               "or gelu behind a convolution or product, which the library "
-               "applies, may make a number of it (never in a training step)");
+               "Hand NaN on, as ONNX says: by default a relu, clip or gelu "
+               "behind a convolution or product, which the library applies, "
+               "may make a number of it (never in a training step)");
   app.add_flag("!--no-layouts", line.options.layouts,
                "Keep all tensors in row-major order: by default those between "
                "convolutions, pools and operations per element have channels "
@@ -347,6 +374,7 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   declareMachine(app, line, texts);
   declareStrategy(app, line);
   declareCosts(app, line, texts);
+  takeOneValueEach(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -356,6 +384,8 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
     exitCode = app.exit(error);
     return std::nullopt;
   }
+  if (llvm::Error error = checkTraining(app, texts.training))
+    return std::move(error);
   texts.hasDevices = app.count("--devices") != 0;
   for (const CLI::Option *option : app.get_options())
     texts.hasTraining |=

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../OptionValues.h"
 #include "ModelRun.h"
 #include <algorithm>
 #include <cerrno>
@@ -49,6 +50,7 @@ static int runCommand(std::vector<std::string> words) {
   CLI::App app("Runs a model that soap-compile made: checks, times, traces.",
                "soap-run");
   declare(app, options);
+  takeOneValueEach(app);
   try {
     std::reverse(words.begin(), words.end()); // As the parser takes them.
     app.parse(std::move(words));

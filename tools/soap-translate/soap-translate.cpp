@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "../ImportOptions.h"
+#include "../OptionValues.h"
 #include "mlir/IR/MLIRContext.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Support/WrittenFiles.h"
 #include "soap/Target/CPU/Evaluate.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -63,6 +66,7 @@ int main(int argc, char **argv) {
   import.declare(app, "Shapes", "Values");
   app.add_flag("--training", training,
                "Keep Dropout, for nn-build-training-step");
+  takeOneValueEach(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -79,10 +83,23 @@ int main(int argc, char **argv) {
     return report(llvm::toString(options.takeError()));
   options->evaluate = evaluateNatively;
   options->training = training;
+  WrittenFiles written;
+  written.add("-o", output == "-" ? "" : output);
+  written.add("--emit-recipes", recipes);
+  if (llvm::Error error = written.checkApart())
+    return report(llvm::toString(std::move(error)));
   mlir::MLIRContext context;
   auto module = importONNX(model, *options, context);
   if (!module)
     return report(llvm::toString(module.takeError()));
+  std::set<std::string> read = options->files.opened();
+  (*module)->walk([&](nn::ParameterOp parameter) {
+    if (auto file = mlir::dyn_cast<nn::FileAttr>(parameter.getSource()))
+      read.insert(file.getPath().str());
+  });
+  for (const std::string &path : read)
+    if (llvm::Error error = written.checkRead(path, "which the model reads"))
+      return report(llvm::toString(std::move(error)));
   if (!recipes.empty())
     if (int code = write(recipes, [&](llvm::raw_ostream &os) {
           writeRecipes(**module, os);

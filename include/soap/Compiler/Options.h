@@ -9,10 +9,13 @@
 #define SOAP_COMPILER_OPTIONS_H
 
 #include "soap/Links/LinkSpeed.h"
+#include "soap/Support/WrittenFiles.h"
 #include "soap/Target/ONNX/Import.h"
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace soap {
 
@@ -108,6 +111,9 @@ struct CompilerOptions {
   /// Of Emit::SharedObject: the library (*.so) to write, with its weights
   /// beside it; empty: both stay in memory.
   std::string output;
+  /// Files that the caller writes, by their options: {"--export-strategy",
+  /// PATH}. None of these, and none of the output, may be one that is read.
+  std::vector<std::pair<std::string, std::string>> otherOutputs;
   ONNXImportOptions import; ///< Of a model *.onnx. `files` stays empty.
   int64_t unrollRNN = 0;    ///< Steps per part of a recurrent layer; 0: whole.
   /// What products multiply: f32, bf16, f16, or tf32 where the target has it
@@ -212,6 +218,9 @@ struct CompilerOptions {
 /// Fails if no file can be made at `path`, which `option` ("-o") names: its
 /// folder is missing or cannot be written.
 llvm::Error checkOutputFolder(llvm::StringRef option, llvm::StringRef path);
+
+/// All files that a compilation and its caller write.
+WrittenFiles writtenFiles(const CompilerOptions &options);
 
 /// Checks all that can be without reading a file: values, names, what excludes
 /// each other, and that named files exist. Errors are CompileErrors.

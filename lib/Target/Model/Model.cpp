@@ -91,13 +91,6 @@ void UnlinkedModel::setDigest(const fb::WeightsDigest &digest) {
     setWeightsDigest(tables.reference, digest);
 }
 
-/// The weights file that lies beside a library.
-static std::string weightsPathOf(StringRef library) {
-  SmallString<128> path(library);
-  llvm::sys::path::replace_extension(path, "safetensors");
-  return std::string(path);
-}
-
 /// Writes the weights and, once their digest is in the tables, the library.
 static llvm::Error writeFiles(UnlinkedModel &model, StringRef outputPath,
                               const TemporaryFileCallback &temporaryFile) {
@@ -110,7 +103,10 @@ static llvm::Error writeFiles(UnlinkedModel &model, StringRef outputPath,
     return llvm::createStringError(text);
   };
   if (!model.weights.empty()) {
-    std::string path = weightsPathOf(outputPath), temporary = files.add(path);
+    std::string path = WeightsFile::pathBeside(outputPath);
+    if (llvm::Error error = WeightsFile::checkReplaced(outputPath))
+      return error;
+    std::string temporary = files.add(path);
     auto digest = model.weights.write(temporary);
     if (!digest)
       return named(digest.takeError(), temporary, path);
@@ -131,9 +127,10 @@ LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
                               StringRef outputPath,
                               const ReferenceBuild *reference) {
   UnlinkedModel model(options);
-  if (failed(model.build(module, options,
-                         llvm::sys::path::filename(weightsPathOf(outputPath)),
-                         reference)))
+  if (failed(model.build(
+          module, options,
+          llvm::sys::path::filename(WeightsFile::pathBeside(outputPath)),
+          reference)))
     return failure();
   if (llvm::Error error = writeFiles(model, outputPath, options.temporaryFile))
     return module.emitError(llvm::toString(std::move(error)));
@@ -171,7 +168,7 @@ FailureOr<ModelContents>
 soap::emitModelContents(ModuleOp module, const ModelOptions &options,
                         StringRef name, const ReferenceBuild *reference) {
   ModelContents contents;
-  contents.weightsName = weightsPathOf(name);
+  contents.weightsName = WeightsFile::pathBeside(name);
   UnlinkedModel model(options);
   if (failed(model.build(module, options, contents.weightsName, reference)))
     return failure();

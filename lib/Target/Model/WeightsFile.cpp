@@ -13,10 +13,37 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace soap;
+
+/// The entry of a header that is no tensor, and how all headers begin that are
+/// written here.
+static constexpr StringLiteral metadataName = "__metadata__";
+static constexpr StringLiteral
+    headerBegin(R"({"__metadata__":{"written_by":"soap-compile"})");
+
+std::string WeightsFile::pathBeside(StringRef library) {
+  SmallString<128> path(library);
+  llvm::sys::path::replace_extension(path, "safetensors");
+  return std::string(path);
+}
+
+llvm::Error WeightsFile::checkReplaced(StringRef library) {
+  if (llvm::sys::fs::exists(library))
+    return llvm::Error::success();
+  std::string path = pathBeside(library);
+  // What cannot be read cannot be replaced either, or is not there.
+  auto begin = llvm::MemoryBuffer::getFileSlice(path, headerBegin.size(), 8);
+  if (!begin || (*begin)->getBuffer() == headerBegin)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "expected to write weights to '" + path +
+      "', got: a file there that soap-compile did not write; choose another "
+      "-o, or remove it");
+}
 
 std::string WeightsFile::add(StringRef name, RankedTensorType type,
                              StringRef path, int64_t offset, int64_t length) {
@@ -25,7 +52,8 @@ std::string WeightsFile::add(StringRef name, RankedTensorType type,
   if (!known.empty())
     return known;
   std::string unique = name.str();
-  for (int suffix = 1; tensors_.count(unique); ++suffix)
+  for (int suffix = 1; tensors_.count(unique) || unique == metadataName;
+       ++suffix)
     unique = (name + "#" + Twine(suffix)).str();
   tensors_[unique] = {path.str(), offset, length, type};
   return known = unique;
@@ -91,6 +119,8 @@ std::string WeightsFile::header() const {
   llvm::json::OStream json(text);
   int64_t end = 0;
   json.object([&] {
+    json.attributeObject(metadataName,
+                         [&] { json.attribute("written_by", "soap-compile"); });
     for (auto &[name, source] : tensors_) {
       int64_t begin = end;
       end += source.length;

@@ -64,12 +64,18 @@ public:
 
   /// Adds `length` bytes at `offset` of file `path` (absolute or relative to
   /// the working directory, as in #nn.file): a tensor that is called `name`, or
-  /// like another name if this one is taken by other bytes. Returns the
-  /// tensor's name in the file.
+  /// like another name if this one is taken by other bytes or by the format.
+  /// Returns the tensor's name in the file.
   std::string add(llvm::StringRef name, mlir::RankedTensorType type,
                   llvm::StringRef path, int64_t offset, int64_t length);
 
   bool empty() const { return tensors_.empty(); }
+
+  /// Where the weights of a library lie.
+  static std::string pathBeside(llvm::StringRef library);
+  /// Fails if there is a file which no compilation wrote, without a library
+  /// that it belongs to: weights of someone else, which must not be lost.
+  static llvm::Error checkReplaced(llvm::StringRef library);
 
   /// Copies all bytes to the safetensors file `outputPath`, streaming. A file
   /// that cannot be finished is removed. Returns the digest that belongs into

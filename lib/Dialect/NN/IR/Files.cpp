@@ -40,5 +40,6 @@ Files::open(StringRef path) const {
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)
     return llvm::createStringError(buffer.getError().message());
+  opened_->insert(path.str());
   return std::move(*buffer);
 }

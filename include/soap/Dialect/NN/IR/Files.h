@@ -16,7 +16,10 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
 namespace soap::nn {
 
@@ -36,8 +39,14 @@ public:
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
   open(llvm::StringRef path) const;
 
+  /// What open() has read from this machine, by this object and its copies. Not
+  /// safe while other threads open files.
+  const std::set<std::string> &opened() const { return *opened_; }
+
 private:
   llvm::StringMap<llvm::StringRef> memory_;
+  std::shared_ptr<std::set<std::string>> opened_ =
+      std::make_shared<std::set<std::string>>();
 };
 
 } // namespace soap::nn
