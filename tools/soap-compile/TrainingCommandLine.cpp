@@ -146,14 +146,14 @@ void soap::declareOptimizer(CLI::App &app, TrainingOptions &how) {
   app.add_option("--bucket-bytes", how.bucketBytes,
                  "Reduce gradients of up to N bytes together, with one "
                  "all-reduce or reduce-scatter; 0: each by itself")
-      ->check(wholeNumber<int64_t>())
+      ->check(wholeNumber<int64_t>(0))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--prefetch-bytes", how.prefetchBytes,
                  "Gather sharded parameters (fsdp) again so far ahead of their "
                  "readers that operations in between read up to N bytes of "
                  "parameters; 0: one operation ahead")
-      ->check(wholeNumber<int64_t>())
+      ->check(wholeNumber<int64_t>(0))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--clip-norm", how.clipNorm,

@@ -66,10 +66,20 @@ FailureOr<SmallVector<ParameterOp>> soap::nn::findTrained(func::FuncOp function,
   if (failed(frozen))
     return failure();
   SmallVector<ParameterOp> parameters;
-  for (auto parameter : function.getOps<ParameterOp>())
+  bool hasFrozen = false;
+  for (auto parameter : function.getOps<ParameterOp>()) {
+    bool isFrozen = !freeze.empty() && frozen->match(parameter.getTensorName());
+    hasFrozen |= isFrozen;
     if (isa<FloatType>(parameter.getResult().getType().getElementType()) &&
-        !isStatistic(parameter) && !isConstant(parameter) &&
-        (freeze.empty() || !frozen->match(parameter.getTensorName())))
+        !isStatistic(parameter) && !isConstant(parameter) && !isFrozen)
       parameters.push_back(parameter);
+  }
+  // Numbers of a model are constants, and never trained.
+  for (auto constant : function.getOps<ConstantOp>())
+    hasFrozen |= !freeze.empty() && frozen->match(getName(constant));
+  if (!freeze.empty() && !hasFrozen)
+    return emitError(function.getLoc(),
+                     "expected 'freeze' to match names of parameters, got: '" +
+                         freeze + "', which matches none");
   return parameters;
 }

@@ -1,6 +1,6 @@
 // RUN: soap-opt %s --nn-build-training-step='loss=mean-squared-error optimizer=adamw lr=0.5 weight-decay=0.25 decay-vectors=false clip-norm=2.0 schedule=cosine warmup=5 period=100 batch-norm-momentum=0.75' --split-input-file \
 // RUN:   | FileCheck %s
-// RUN: soap-opt %s --nn-build-training-step='loss=mean-squared-error optimizer=sgd momentum=0.5 nesterov freeze=b' --split-input-file \
+// RUN: soap-opt %s --nn-build-training-step='loss=mean-squared-error optimizer=sgd momentum=0.5 nesterov freeze=b|mean' --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=SGD
 
 // Tests that updates and writes join the group of the operation that reads the
