@@ -6,7 +6,8 @@
 // Tests that the model is there once per micro-batch, forward pass, loss and
 // gradients one after the other; that operations are one group, and know their
 // part of dropout's mask and of shared values; that the loss is divided by what
-// counts in the whole batch; that gradients are added in parts; and that what no output needs goes.
+// counts in the whole batch, 1 at least; that gradients are added in parts; and
+// that what no output needs goes.
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[X:.*]] = nn.input {nn.name = "x"}
@@ -19,7 +20,8 @@
 // CHECK: %[[LABEL:.*]] = nn.input {nn.name = "label"} : tensor<4xi64>
 // CHECK: nn.slice %[[LABEL]] {nn.name = "label.part", starts = array<i64: 0>
 // CHECK: nn.compare %[[LABEL]], {{.*}} -> tensor<4xi1>
-// CHECK: %[[COUNT:.*]] = nn.reshape {{.*}} : (tensor<1xf32>) -> tensor<f32>
+// CHECK: %[[ALL:.*]] = nn.reshape {{.*}} : (tensor<1xf32>) -> tensor<f32>
+// CHECK: %[[COUNT:.*]] = nn.max %[[ALL]], %{{.*}} {
 // CHECK: %[[LOSS0:.*]] = nn.div {{.*}}, %[[COUNT]]
 // CHECK: nn.matmul {{.*}} {nn.group = #nn.group<"fc", {f = "f", k = "n", n = "k"}>, nn.name = "fc.grad"
 // CHECK: nn.slice %[[X]] {nn.group = #nn.group<"x.part", {d0 = "d0", d1 = "d1"}>, nn.name = "x.part#1", starts = array<i64: 2, 0>
