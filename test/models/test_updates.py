@@ -297,7 +297,7 @@ def test_every_tensor_of_updates_apart(steps):
     """But for the gradient of a bias in front of a batch norm, which is 0."""
     step = steps["convolutional"]
     compiled_apart(step, "sharded")
-    file = step.folder / "apart.so"
+    file = step.folder / "apart.verified.so"
     step.tools.run("soap-compile", step.model, *TRAINED, "--devices=3",
                    f"--strategy={step.folder / 'sharded.json'}", "--prove", "-o", file)
     step.run(file, "--verify", "--rtol=1e-9", "--atol=1e-12")
