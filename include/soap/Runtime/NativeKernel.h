@@ -1,14 +1,13 @@
-/*===- soap/Runtime/NativeKernel.h - Functions of a model's own code -*- C
--*-===*\
-|* *|
-|* Part of SOAP, under the Apache License v2.0 with LLVM Exceptions. *|
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception *|
-|* *|
-|*===------------------------------------------------------------------------===*|
-|* *|
-|* How the runtime calls native kernels, and what they may call. *|
-|* *|
-\*===------------------------------------------------------------------------===*/
+/*===- NativeKernel.h - Functions of a model's own code ----------*- C -*-===*\
+|*                                                                            *|
+|* Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.          *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* How the runtime calls native kernels, and what they may call.              *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
 
 #ifndef SOAP_RUNTIME_NATIVEKERNEL_H
 #define SOAP_RUNTIME_NATIVEKERNEL_H
@@ -19,6 +18,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* NOLINTBEGIN(readability-identifier-naming): names as in C. */
 
 /** What a backend does for native kernels. */
 typedef struct soap_native_services {
@@ -67,6 +68,8 @@ static inline soap_native_services soap_plain_services(void) {
  * operation, and last a `const soap_native_services *`; `sizes` are those that
  * the kernel was made for without knowing them. */
 typedef void (*soap_native_kernel)(void *const *buffers, const int64_t *sizes);
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }
