@@ -23,8 +23,7 @@ public:
                   const StatisticsOptions &how,
                   llvm::function_ref<std::string(StringRef)> unique)
       : op_(op), builder_(op), names_(names), how_(how), x_(op.getX()),
-        parts_(how.parts), channel_(parts_ > 1 ? 2 : 1),
-        sums_(createMean(means)),
+        channel_(how.parts > 1 ? 2 : 1), sums_(createMean(means)),
         b_(builder_, sums_, (getName(op) + ".statistics").str(), unique) {
     b_.setFrame(b_.operandAccess(0));
     mean_ = finishMean(sums_);
@@ -55,8 +54,7 @@ private:
   OpBuilder builder_;
   NodeNames &names_;
   const StatisticsOptions &how_;
-  Value x_; ///< What statistics are made of.
-  int64_t parts_;
+  Value x_;          ///< What statistics are made of.
   unsigned channel_; ///< The dimension of x_ that runs over channels.
   SmallVector<int64_t> axes_, column_;
   double count_ = 1; ///< Elements of a statistic.
@@ -75,18 +73,18 @@ ReduceOp BatchStatistics::beginMean(Value x) {
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
     if (!llvm::is_contained(axes_, static_cast<int64_t>(dim)))
       kept.push_back(size);
-    else if (parts_ > 1)
+    else if (how_.parts > 1)
       kept.push_back(1);
   double scale = type.getElementType().isF32() ? 1 / count_ : 1;
   return builder_.create<ReduceOp>(
       op_.getLoc(), type.clone(kept), x, ReduceKind::Sum, axes_,
-      /*keepdims=*/parts_ > 1, llvm::APFloat(static_cast<float>(scale)));
+      /*keepdims=*/how_.parts > 1, llvm::APFloat(static_cast<float>(scale)));
 }
 
 Value BatchStatistics::finishMean(ReduceOp sums) {
   if (getElementTypeOrSelf(sums.getResult()).isF32())
     return sums;
-  b_.setFrame(parts_ > 1 ? b_.operandAccess(0) : channels());
+  b_.setFrame(how_.parts > 1 ? b_.operandAccess(0) : channels());
   Value mean = b_.mul(sums, 1 / count_);
   b_.setFrame(b_.operandAccess(0));
   return mean;
@@ -113,10 +111,10 @@ Value BatchStatistics::shiftedVariance(Value shift) {
 
 /// It leads the group: it has all loops of x.
 ReduceOp BatchStatistics::createMean(llvm::StringMap<std::string> &means) {
-  if (parts_ > 1) {
+  if (how_.parts > 1) {
     SmallVector<int64_t> shape(shapeOf(x_));
-    shape[0] /= parts_;
-    shape.insert(shape.begin(), parts_);
+    shape[0] /= how_.parts;
+    shape.insert(shape.begin(), how_.parts);
     x_ = builder_.create<ReshapeOp>(
         op_.getLoc(),
         RankedTensorType::get(
@@ -124,7 +122,7 @@ ReduceOp BatchStatistics::createMean(llvm::StringMap<std::string> &means) {
         x_);
   }
   ArrayRef<int64_t> shape = shapeOf(x_);
-  for (unsigned dim = parts_ > 1 ? 1 : 0; dim < shape.size(); ++dim)
+  for (unsigned dim = how_.parts > 1 ? 1 : 0; dim < shape.size(); ++dim)
     if (dim != channel_) {
       axes_.push_back(dim);
       count_ *= static_cast<double>(shape[dim]);
@@ -154,9 +152,9 @@ Value BatchStatistics::spread(Value channels, ArrayRef<int64_t> shape) {
 }
 
 Value BatchStatistics::meanOfParts(Value statistic) {
-  if (parts_ == 1)
+  if (how_.parts == 1)
     return statistic;
-  return b_.mul(b_.sum(statistic, {0}), 1 / static_cast<double>(parts_));
+  return b_.mul(b_.sum(statistic, {0}), 1 / static_cast<double>(how_.parts));
 }
 
 /// Joins the samples of all parts.
@@ -193,7 +191,7 @@ void BatchStatistics::updateStatistic(Value statistic, Value current,
   });
   bool isNew = known == values.end();
   Value before = spread(isNew ? statistic : known->value, shapeOf(current));
-  b_.setFrame(parts_ > 1 ? b_.operandAccess(0) : channels());
+  b_.setFrame(how_.parts > 1 ? b_.operandAccess(0) : channels());
   Value mixed = b_.add(b_.mul(before, momentum),
                        b_.mul(current, (1 - momentum) * factor));
   b_.setFrame(b_.operandAccess(0));
@@ -238,13 +236,13 @@ void BatchStatistics::normaliseParts(Value centred, Value variance) {
 void BatchStatistics::build(SmallVectorImpl<NewValue> &values) {
   Value runningMean = op_.getMean(), runningVariance = op_.getVariance();
   Value variance;
-  if (parts_ == 1 && how_.isShifted) {
+  if (how_.parts == 1 && how_.isShifted) {
     variance = shiftedVariance(runningMean);
     normalise(variance);
   } else {
-    Value centred = b_.sub(x_, parts_ > 1 ? mean_ : spread(mean_, column_));
+    Value centred = b_.sub(x_, how_.parts > 1 ? mean_ : spread(mean_, column_));
     variance = finishMean(sumSquares(centred));
-    if (parts_ > 1)
+    if (how_.parts > 1)
       normaliseParts(centred, variance);
     else
       normalise(variance);
@@ -255,7 +253,7 @@ void BatchStatistics::build(SmallVectorImpl<NewValue> &values) {
     updateStatistic(runningVariance, meanOfParts(variance), *how_.momentum,
                     unbiased, values);
   }
-  if (parts_ > 1)
+  if (how_.parts > 1)
     op_.erase();
 }
 

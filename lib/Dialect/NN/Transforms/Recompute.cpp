@@ -92,21 +92,17 @@ Recomputation::Recomputation(func::FuncOp step) : function_(step) {
       continue;
     if (ofLoss.contains(op) && varying_.contains(op))
       forward_.insert(op);
-    else if (!ofLoss.contains(op) && ofUpdates.contains(op))
+    else if (!ofLoss.contains(op) && ofUpdates.contains(op)) {
       backward_.insert(op);
+      if (readsAny(op, ofGradients))
+        gradients_.insert(op);
+    }
   }
-  findGradients();
+  findNeeds();
 }
 
-/// Fills gradients_ and neededBy_.
-void Recomputation::findGradients() {
-  for (Operation *op : ops_)
-    if (backward_.contains(op) &&
-        llvm::any_of(producersOf(op), [&](Operation *producer) {
-          return producer->hasAttr(lossGradientAttrName) ||
-                 gradients_.contains(producer);
-        }))
-      gradients_.insert(op);
+/// Fills neededBy_.
+void Recomputation::findNeeds() {
   for (Operation *op : llvm::reverse(ops_)) {
     if (!backward_.contains(op))
       continue;

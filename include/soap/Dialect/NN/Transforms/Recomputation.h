@@ -70,7 +70,7 @@ public:
   unsigned recompute(const llvm::DenseSet<mlir::Operation *> &selected);
 
 private:
-  void findGradients();
+  void findNeeds();
   std::vector<mlir::Operation *>
   findCopied(const llvm::DenseSet<mlir::Operation *> &selected) const;
   mlir::Operation *launchedBehind(mlir::Operation *reader,
