@@ -145,18 +145,17 @@ llvm::Error Compilation::importModel() {
 }
 
 llvm::Error Compilation::checkFilesOfModel() {
-  std::set<std::string> read = files_.opened();
-  bool hasWeights = false;
-  module_->walk([&](nn::ParameterOp parameter) {
-    auto file = dyn_cast<nn::FileAttr>(parameter.getSource());
-    hasWeights |= static_cast<bool>(file);
-    if (file && !files_.find(file.getPath()))
-      read.insert(file.getPath().str());
-  });
   WrittenFiles written = writtenFiles(options_);
-  for (const std::string &path : read)
+  for (const std::string &path : files_.readFor(*module_))
     if (llvm::Error error = written.checkRead(path, "which the model reads"))
       return badInput(std::move(error));
+  bool hasWeights = module_
+                        ->walk([](nn::ParameterOp parameter) {
+                          return isa<nn::FileAttr>(parameter.getSource())
+                                     ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+                        })
+                        .wasInterrupted();
   if (!hasWeights || options_.emit != Emit::SharedObject ||
       options_.output.empty())
     return llvm::Error::success();

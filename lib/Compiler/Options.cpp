@@ -206,7 +206,7 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
         ", or several of them separated by commas, got: '" +
         options.startSearches + "'");
   if (!options.searchState.empty() &&
-      !llvm::StringRef(options.search).contains("mcmc"))
+      !createSearchAlgorithm(options.search)->keepsState())
     return badInput("expected --search-state with --search=mcmc, got: '" +
                     options.search + "', which keeps no state");
   if (!(options.budgetSeconds > 0) || !std::isfinite(options.budgetSeconds))

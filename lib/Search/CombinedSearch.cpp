@@ -56,6 +56,12 @@ public:
       : name_(std::move(name)), parts_(std::move(parts)),
         last_(std::move(last)) {}
   llvm::StringRef name() const override { return name_; }
+  bool keepsState() const override {
+    return last_ ? last_->keepsState()
+                 : llvm::any_of(parts_, [](const auto &part) {
+                     return part->keepsState();
+                   });
+  }
   llvm::Expected<SearchResult> run(const SearchProblem &problem,
                                    const SearchOptions &options) override;
 

@@ -301,6 +301,7 @@ namespace {
 class MCMC final : public SearchAlgorithm {
 public:
   llvm::StringRef name() const override { return "mcmc"; }
+  bool keepsState() const override { return true; }
   llvm::Expected<SearchResult> run(const SearchProblem &problem,
                                    const SearchOptions &options) override {
     if (llvm::Error error = problem.check())

@@ -1,5 +1,4 @@
-//===- WrittenFiles.cpp - Outputs that overwrite no input
-//------------------===//
+//===- WrittenFiles.cpp - Outputs that overwrite no input -----------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -8,7 +8,6 @@
 #include "../ImportOptions.h"
 #include "../OptionValues.h"
 #include "mlir/IR/MLIRContext.h"
-#include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Support/WrittenFiles.h"
 #include "soap/Target/CPU/Evaluate.h"
 #include "llvm/Support/FileSystem.h"
@@ -92,12 +91,7 @@ int main(int argc, char **argv) {
   auto module = importONNX(model, *options, context);
   if (!module)
     return report(llvm::toString(module.takeError()));
-  std::set<std::string> read = options->files.opened();
-  (*module)->walk([&](nn::ParameterOp parameter) {
-    if (auto file = mlir::dyn_cast<nn::FileAttr>(parameter.getSource()))
-      read.insert(file.getPath().str());
-  });
-  for (const std::string &path : read)
+  for (const std::string &path : options->files.readFor(**module))
     if (llvm::Error error = written.checkRead(path, "which the model reads"))
       return report(llvm::toString(std::move(error)));
   if (!recipes.empty())

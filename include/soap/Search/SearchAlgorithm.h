@@ -142,6 +142,8 @@ class SearchAlgorithm {
 public:
   virtual ~SearchAlgorithm();
   virtual llvm::StringRef name() const = 0;
+  /// Whether it goes on from SearchOptions::stateFile; else that is ignored.
+  virtual bool keepsState() const { return false; }
   /// The best valid strategy found, never worse than the best start. With a
   /// limit on proposals alone, the result depends on nothing but the problem
   /// and the seed. Errors: an incomplete problem; no start fits into memory.

@@ -1,4 +1,4 @@
-//===- WrittenFiles.h - Outputs that overwrite no input ------*- C++ -*-===//
+//===- WrittenFiles.h - Outputs that overwrite no input ---------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Dialect/NN/IR/Files.h"
+#include "soap/Dialect/NN/IR/NN.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -42,4 +43,14 @@ Files::open(StringRef path) const {
     return llvm::createStringError(buffer.getError().message());
   opened_->insert(path.str());
   return std::move(*buffer);
+}
+
+std::set<std::string> Files::readFor(mlir::Operation *module) const {
+  std::set<std::string> read = *opened_;
+  module->walk([&](ParameterOp parameter) {
+    if (auto file = mlir::dyn_cast<FileAttr>(parameter.getSource());
+        file && !find(file.getPath()))
+      read.insert(file.getPath().str());
+  });
+  return read;
 }

@@ -21,6 +21,10 @@
 #include <set>
 #include <string>
 
+namespace mlir {
+class Operation;
+} // namespace mlir
+
 namespace soap::nn {
 
 /// The files of this machine, and before them some whose bytes are in memory.
@@ -39,9 +43,10 @@ public:
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
   open(llvm::StringRef path) const;
 
-  /// What open() has read from this machine, by this object and its copies. Not
-  /// safe while other threads open files.
-  const std::set<std::string> &opened() const { return *opened_; }
+  /// The files of this machine that a model comes from: what open() has read,
+  /// of this object and its copies, and what parameters within `module` refer
+  /// to. Not safe while other threads open files.
+  std::set<std::string> readFor(mlir::Operation *module) const;
 
 private:
   llvm::StringMap<llvm::StringRef> memory_;
