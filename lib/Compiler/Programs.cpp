@@ -73,6 +73,7 @@ tasksOf(const SimulatedProgram &program) {
     task.kind = isLaunch ? fb::SimulatedKind::Launch
                 : isMove ? fb::SimulatedKind::Move
                          : fb::SimulatedKind::Copy;
+    task.stream = static_cast<fb::Stream>(node.stream);
     int32_t maker =
         node.value >= 0 ? graph.value(node.value).producer : node.node;
     task.name = graph.node(maker).name;

@@ -45,6 +45,14 @@ static void addBuckets(ArrayRef<BucketCandidate> candidates, int64_t limit,
   close();
 }
 
+int64_t soap::bytesOfMembers(const Bucket &bucket,
+                             ArrayRef<BucketCandidate> candidates) {
+  int64_t bytes = 0;
+  for (int32_t member : bucket)
+    bytes += candidates[member].bytes;
+  return bytes;
+}
+
 std::vector<Bucket> soap::formBuckets(ArrayRef<BucketCandidate> candidates,
                                       int64_t limit) {
   constexpr int32_t soonNodes = 16;

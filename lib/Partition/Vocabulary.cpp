@@ -13,7 +13,7 @@ using namespace soap;
 /// Names in the order of the enumerators.
 static constexpr llvm::StringLiteral
     phaseNames[] = {"feed", "step", "drain", "init"},
-    streamNames[] = {"compute", "communication"},
+    streamNames[] = {"compute", "communication", "priority"},
     spaceNames[] = {"activations", "parameters"},
     kindNames[] = {"broadcast", "all_gather", "all_to_all", "all_reduce",
                    "reduce_scatter"},

@@ -84,6 +84,7 @@ std::vector<OperatorGraph::Sum> OperatorGraph::sums() const {
 
 void TaskGraph::updateBuckets() {
   buckets_.clear();
+  bucketHasPriority_.clear();
   bucketsAt_.assign(order_.size(), {});
   bucketOf_.assign(graph_.numValues(), -1);
   caches_->buckets.clear();
@@ -119,6 +120,8 @@ void TaskGraph::updateBuckets() {
       bucketOf_[values[candidate]] = numBuckets() - 1;
     }
     bucketsAt_[bucketPosition(numBuckets() - 1)].push_back(numBuckets() - 1);
+    bucketHasPriority_.push_back(
+        topology_.prioritizes(bytesOfMembers(bucket, candidates)));
   }
   caches_->buckets.resize(buckets_.size());
 }
@@ -193,6 +196,7 @@ const BucketTasks &TaskGraph::bucketTasks(int32_t number) const {
     BucketAction &action = actions.emplace_back(std::move(members));
     action.devices = key.devices;
     action.kind = key.kind;
+    action.hasPriority = bucketHasPriority_[number];
     const BucketAction::Member &first = action.members.front();
     addSizes(action, valueTasks(first.value).actions[first.action].memberBytes,
              caches.compiler);

@@ -67,6 +67,7 @@ void ValueCompiler::addAction(int32_t index) {
       action.kind != ActionKind::HaloExchange) {
     const CollectiveCost &cost = costOf(action);
     tasks.form = ActionTasks::Form::Collective;
+    tasks.hasPriority = in_->hasPriority;
     tasks.ns = cost.ns;
     tasks.occupiesNs = cost.occupiesNs;
     tasks.links = keep(ArrayRef<LinkUse>(cost.links));

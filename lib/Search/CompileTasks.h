@@ -28,6 +28,7 @@ struct CompileInput {
   /// Its consumer k is launchOrder[k].
   const FlatPlan &plan;
   int64_t elementBytes;
+  bool hasPriority; ///< Collectives of the value have.
   const NodeTasks &producer;
   bool producerComputes;
   struct Consumer {

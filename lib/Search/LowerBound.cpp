@@ -106,9 +106,9 @@ struct Reached {
 class Bound {
 public:
   Bound(const SearchProblem &problem, int32_t maxTasks)
-      : graph_(problem.graph), devices_(problem.topology.numDevices()),
-        choices_(graph_.numNodes()), edges_(graph_.numNodes()),
-        leastWork_(graph_.numNodes(), 0) {
+      : graph_(problem.graph), topology_(problem.topology),
+        devices_(problem.topology.numDevices()), choices_(graph_.numNodes()),
+        edges_(graph_.numNodes()), leastWork_(graph_.numNodes(), 0) {
     const OperatorGraph &graph = problem.graph;
     const Topology &topology = problem.topology;
     std::map<int32_t, SmallVector<int32_t, 8>> machines;
@@ -165,6 +165,12 @@ private:
         edges_[id].emplace_back(graph_, id, static_cast<int32_t>(operand),
                                 *choices_[id], *choices_[producer]);
     }
+  }
+
+  /// True if what moves over an edge waits for the links. Collectives with
+  /// priority do not: several may pass one link at once.
+  bool waitsForLinks(const Edge &edge) const {
+    return !topology_.prioritizes(edge.valueBytes());
   }
 
   /// When a task that reads something of a task outside of its set of devices
@@ -224,7 +230,8 @@ private:
       Reached &node = reached[id];
       node.starts.resize(choices.size());
       for (const Edge &edge : edges_[id])
-        follow(edge, choices, reached[edge.producer()], node, moves);
+        follow(edge, choices, reached[edge.producer()], node,
+               moves && waitsForLinks(edge));
       startAll(id, reached, moves);
       // The first choice is one task.
       node.starts[0].any = std::max(node.starts[0].any, node.all());
@@ -301,6 +308,7 @@ private:
     double arrived = 0;
     for (const Edge &edge : edges_[id]) {
       const Reached &producer = reached[edge.producer()];
+      bool waits = moves && waitsForLinks(edge);
       const std::vector<Choice> &producers = choices_[edge.producer()]->choices;
       const Choice &whole = choices_[id]->choices.front();
       double elsewhere = never, first = never;
@@ -315,10 +323,10 @@ private:
             elsewhere,
             some ? start + fromOutside(reads,
                                        static_cast<double>(choice.shortestNs),
-                                       device_, moves)
+                                       device_, waits)
                  : 0);
         first = std::min(
-            first, some ? arrival(reads, producer, index, choice, moves) : 0);
+            first, some ? arrival(reads, producer, index, choice, waits) : 0);
       }
       arrived = std::max(arrived, first);
       if (!readsAll)
@@ -365,6 +373,7 @@ private:
   static constexpr int64_t maxPairs = 20'000'000;
 
   const OperatorGraph &graph_;
+  const Topology &topology_;
   int32_t devices_;
   Entrance device_, machine_; ///< Of sets of one device, and of machines.
   std::vector<std::shared_ptr<const NodeChoices>> choices_; ///< Per node.

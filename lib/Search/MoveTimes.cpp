@@ -30,6 +30,14 @@ static SmallVector<int32_t, 64> devicesIn(ArrayRef<int32_t> devices) {
   return result;
 }
 
+/// Bytes of the whole value.
+static int64_t bytesOfLayout(const Layout &layout, int64_t elementBytes) {
+  int64_t bytes = elementBytes;
+  for (int64_t size : layout.shape())
+    bytes *= size;
+  return bytes;
+}
+
 ValueTasks MoveTimes::compile(const Layout &layout, const Need &need,
                               int64_t elementBytes, ArrayRef<int32_t> writers,
                               ArrayRef<int32_t> readers) {
@@ -45,9 +53,10 @@ ValueTasks MoveTimes::compile(const Layout &layout, const Need &need,
       /*node=*/0, computes ? readers : ArrayRef<int32_t>(), computes};
   int32_t only = 0;
   arena_.Reset();
-  return compiler_.compile(
-      {plan, elementBytes, producer, /*producerComputes=*/true, consumer, only},
-      arena_);
+  bool hasPriority = topology_.prioritizes(bytesOfLayout(layout, elementBytes));
+  return compiler_.compile({plan, elementBytes, hasPriority, producer,
+                            /*producerComputes=*/true, consumer, only},
+                           arena_);
 }
 
 int64_t MoveTimes::ns(const Layout &layout, const Need &need,
@@ -58,8 +67,7 @@ int64_t MoveTimes::ns(const Layout &layout, const Need &need,
   if (tasks.numSlots == 0 && tasks.uses[0].unpackDevices.empty())
     return 0;
   SmallVector<int64_t, 64> ends(writers.size(), 0);
-  resources_.assign(2 * (topology_.numDevices() + 1) + topology_.numResources(),
-                    0);
+  resources_.assign(Timeline::size(topology_), 0);
   simulate(tasks, writers, ends, readers);
   return *llvm::max_element(
       llvm::is_contained(readers, topology_.host()) ? resources_ : ready_);
@@ -74,8 +82,7 @@ std::vector<SmallVector<int64_t, 8>> MoveTimes::delays(const Layout &layout,
   std::vector<SmallVector<int64_t, 8>> result;
   SmallVector<int64_t, 64> ends(writers.size(), never);
   for (auto [index, writer] : llvm::enumerate(writers)) {
-    resources_.assign(
-        2 * (topology_.numDevices() + 1) + topology_.numResources(), never);
+    resources_.assign(Timeline::size(topology_), never);
     resources_[writer] = ends[index] = 0;
     simulate(tasks, writers, ends, readers);
     ends[index] = never;
@@ -100,11 +107,9 @@ void MoveTimes::copy(ArrayRef<int32_t> devices, ArrayRef<int64_t> ns,
 void MoveTimes::simulate(const ValueTasks &tasks, ArrayRef<int32_t> writers,
                          ArrayRef<int64_t> writerEnds,
                          ArrayRef<int32_t> readers) {
-  size_t numEnds = topology_.numDevices() + 1;
   slots_.assign(tasks.numSlots, never);
-  llvm::MutableArrayRef<int64_t> all(resources_), slots(slots_);
-  Timeline timeline{all.take_front(numEnds), all.slice(numEnds, numEnds),
-                    all.drop_front(2 * numEnds)};
+  llvm::MutableArrayRef<int64_t> slots(slots_);
+  Timeline timeline = Timeline::of(resources_, topology_);
   copy(tasks.reduceDevices, tasks.reduceNs, {},
        slots.slice(tasks.reduceSlot, tasks.reduceDevices.size()));
   for (const ActionTasks &action : tasks.actions) {
@@ -120,11 +125,11 @@ void MoveTimes::simulate(const ValueTasks &tasks, ArrayRef<int32_t> writers,
       continue; // The copies for a drain.
     if (action.form == ActionTasks::Form::Collective) {
       int64_t ready = *llvm::max_element(start_);
-      int64_t start =
-          startCollective(timeline, action.devices, action.links, ready);
+      int64_t start = startCollective(timeline, action.devices, action.links,
+                                      ready, action.hasPriority);
       holdLinks(timeline, action.links, start);
       holdMembers(timeline, action.devices, start, start + action.ns,
-                  action.occupiesNs);
+                  action.occupiesNs, action.hasPriority);
       end_.assign(count, start + action.ns);
     } else {
       for (auto [device, start] : llvm::zip_equal(action.devices, start_))
@@ -297,10 +302,14 @@ void MoveTable::bound(const Topology &topology) {
     std::optional<Demand> &demand = demands[key & UINT32_MAX];
     if (!demand)
       demand.emplace(need);
-    // What the host reads takes no time.
-    leastNs_.push_back(llvm::is_contained(need.devices, topology.host())
-                           ? 0
-                           : static_cast<int64_t>(own->leastNs(*demand)));
+    // What the host reads takes no time. A device may take part in a collective
+    // with priority while it receives something else.
+    double atOnce =
+        topology.prioritizes(bytesOfLayout(layout, elementBytes)) ? 2 : 1;
+    leastNs_.push_back(
+        llvm::is_contained(need.devices, topology.host())
+            ? 0
+            : static_cast<int64_t>(own->leastNs(*demand) / atOnce));
   }
   ns_.assign(keys_.size(), -1);
 }

@@ -53,6 +53,7 @@ Edge::Edge(const OperatorGraph &graph, int32_t node, int32_t operand,
   const GraphValue &value = graph.value(graph.node(node).operands[operand]);
   const PartitionSpec &spec = graph.node(node).spec;
   const PartitionSpec &source = graph.node(producer_).spec;
+  valueBytes_ = value.bytes();
   elementBytes_ = value.elementBytes;
   const ValueAccess &made = source.results[value.result];
   for (size_t loop = 0; loop < source.loops.size(); ++loop)

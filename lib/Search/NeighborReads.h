@@ -65,6 +65,8 @@ public:
        const NodeChoices &consumer, const NodeChoices &producer);
 
   int32_t producer() const { return producer_; }
+  /// Of the whole value.
+  int64_t valueBytes() const { return valueBytes_; }
   /// Every task reads something, whatever the degrees.
   bool readsAlways() const { return readsAlways_; }
   Reads reads(const Choice &consumer, const Choice &producer) const;
@@ -75,6 +77,7 @@ private:
     std::vector<DimReads> reads; ///< [degree of consumer][of producer].
   };
   int32_t producer_;
+  int64_t valueBytes_ = 0;
   int32_t elementBytes_ = 1;
   bool readsAlways_ = true;
   llvm::SmallVector<Dim, 5> dims_;

@@ -56,6 +56,7 @@ ValueTasks ReceiptBounds::compile(const Strategy &strategy,
   isFed_ = graph_.node(value.producer).role == NodeRole::Input;
   onHost_ = llvm::is_contained(layout.devices, topology_.host());
   elementBytes_ = value.elementBytes;
+  hasPriority_ = topology_.prioritizes(value.bytes());
   smallestTile_ = smallestTile(layout);
   placeTiles(layout);
   collect(layout, strategy, id, usesInOrder);
@@ -63,6 +64,7 @@ ValueTasks ReceiptBounds::compile(const Strategy &strategy,
 
   ActionTasks receipt;
   receipt.form = ActionTasks::Form::Receipt;
+  receipt.hasPriority = hasPriority_;
   receiptsOf_.clear();
   receipts_.clear();
   chains_.clear();

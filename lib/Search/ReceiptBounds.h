@@ -141,6 +141,7 @@ private:
   llvm::SmallVector<int32_t, 64> grouped_;
   int64_t roundingNs_ = 0;
   double elementBytes_ = 0, smallestTile_ = 0;
+  bool hasPriority_ = false; ///< Its collectives have.
   bool isFed_ = false, isDistinct_ = false, readsOnce_ = false, onHost_ = false;
   /// @}
   /// @{ Lists that grow.

@@ -29,10 +29,7 @@ public:
         compute_(state.resources.data()),
         communication_(compute_ + state.numEnds), times_(state.times.data()),
         blocks_(state.blocks.data()) {
-    llvm::MutableArrayRef<int64_t> all(state.resources);
-    timeline_ = {all.take_front(state.numEnds),
-                 all.slice(state.numEnds, state.numEnds),
-                 all.drop_front(2 * state.numEnds)};
+    timeline_ = Timeline::of(state.resources, tasks.topology());
   }
 
   void run() {
@@ -183,7 +180,7 @@ public:
       if (!action.packNs.empty())
         ready = std::max(ready, pack(action));
       int64_t end = hold(action.devices, action.links, ready, action.ns,
-                         action.occupiesNs);
+                         action.occupiesNs, action.hasPriority);
       for (const BucketAction::Member &member : action.members)
         std::fill_n(times_ + blocks_[state_.lateBlock(member.value)].begin +
                         member.slot,
@@ -228,7 +225,9 @@ private:
     return slots;
   }
 
-  NumberedUses<Record> uses() { return {record_, state_.numEnds}; }
+  NumberedUses<Record> uses() {
+    return {record_, state_.numEnds, state_.firstPriority};
+  }
   int64_t shiftAt(int32_t position) const {
     if constexpr (Shifted)
       return state_.shifts[position];
@@ -319,12 +318,15 @@ private:
 
   /// Runs a collective whose inputs are there at `ready`; returns its end.
   int64_t hold(llvm::ArrayRef<int32_t> devices, llvm::ArrayRef<LinkUse> links,
-               int64_t ready, int64_t ns, int64_t occupiesNs) {
-    int64_t start = startCollective(timeline_, devices, links, ready);
+               int64_t ready, int64_t ns, int64_t occupiesNs,
+               bool hasPriority) {
+    int64_t start =
+        startCollective(timeline_, devices, links, ready, hasPriority);
     if (!SOAP_FAULT("collective-links-free"))
       holdLinks(timeline_, links, start, uses());
     int64_t end = start + ns;
-    holdMembers(timeline_, devices, start, end, occupiesNs, uses());
+    holdMembers(timeline_, devices, start, end, occupiesNs, hasPriority,
+                uses());
     record_.collective(devices, start, end);
     return end;
   }
@@ -336,8 +338,8 @@ private:
       ready = std::max(ready, compute_[action.devices[i]]);
     for (size_t i = 0; held && i < action.devices.size(); ++i)
       record_.use(action.devices[i], ready);
-    int64_t end =
-        hold(action.devices, action.links, ready, action.ns, action.occupiesNs);
+    int64_t end = hold(action.devices, action.links, ready, action.ns,
+                       action.occupiesNs, action.hasPriority);
     std::fill_n(slots + action.slot, action.devices.size(), end - shift);
   }
 
@@ -366,7 +368,8 @@ private:
 
   /// Members appear once per receipt: what one receives for several readers may
   /// be the same. What may come in a bucket comes later and with others, so
-  /// that it does not hold streams.
+  /// that it does not hold streams; nor does what may come with priority, which
+  /// does not wait for them either.
   void receipt(const ActionTasks &action, int64_t *slots,
                const int64_t *producer, const NodeTasks &producerTasks,
                bool producerComputes, int64_t shift, bool holds) {
@@ -380,13 +383,16 @@ private:
     int64_t *end = readyFor(count);
     for (size_t i = 0; i < count; ++i) {
       int32_t device = action.devices[i];
-      int64_t start = std::max(communication_[device], source);
-      record_.use(state_.numEnds + device, start);
+      int64_t start = source;
+      if (!action.hasPriority) {
+        start = std::max(start, communication_[device]);
+        record_.use(state_.numEnds + device, start);
+      }
       end[i] =
           std::max(start + action.receiptNs[i], source + action.chainNs[i]);
       slots[action.slot + i] = end[i] - shift;
     }
-    for (size_t i = 0; holds && i < count; ++i) {
+    for (size_t i = 0; holds && !action.hasPriority && i < count; ++i) {
       int64_t &free = communication_[action.devices[i]];
       free = std::max(free, end[i]);
     }

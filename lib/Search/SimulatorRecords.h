@@ -43,10 +43,13 @@ struct RecordUses : RecordNothing {
 template <typename Record>
 struct NumberedUses {
   Record &record;
-  int32_t numEnds;
+  int32_t numEnds, firstPriority;
   void compute(int32_t device, int64_t start) { record.use(device, start); }
   void communication(int32_t device, int64_t start) {
     record.use(numEnds + device, start);
+  }
+  void priority(int32_t device, int64_t start) {
+    record.use(firstPriority + device, start);
   }
   void link(int32_t resource, int64_t start) {
     record.use(2 * numEnds + resource, start);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/SimulatorState.h"
+#include "soap/Search/Timeline.h"
 
 using namespace soap;
 using namespace soap::detail;
@@ -16,7 +17,8 @@ void SimulatorState::reset(const TaskGraph &tasks) {
   numValues = graph.numValues();
   numOperands = tasks.operandIndex(graph.numNodes(), 0);
   numNodes = graph.numNodes();
-  resources.assign(2 * numEnds + tasks.topology().numResources(), 0);
+  firstPriority = 2 * numEnds + tasks.topology().numResources();
+  resources.assign(Timeline::size(tasks.topology()), 0);
   shifts.assign(tasks.order().size(), 0);
   blocks.assign(lateBlock(graph.numValues()), {});
   times.clear();

@@ -27,6 +27,7 @@ void StepTails::reset(int32_t interval, int32_t numRows, size_t numResources) {
   numRows_ = numRows;
   numResources_ = numResources;
   numEnds_ = tasks_.topology().numDevices() + 1;
+  firstPriority_ = 2 * numEnds_ + tasks_.topology().numResources();
   rows_.resize(numRows_ * numResources_);
   nodeTails_.resize(tasks_.graph().numNodes());
   bucketTails_.resize(tasks_.numBuckets());
@@ -140,7 +141,7 @@ void StepTails::passBucket(int32_t bucket) {
   for (size_t i = actions.size(); i-- > 0;) {
     const BucketAction &action = actions[i];
     tails[i] = passCollective(action.devices, action.links, action.ns,
-                              action.occupiesNs, tails[i]);
+                              action.occupiesNs, action.hasPriority, tails[i]);
     for (size_t k = 0; k < action.packNs.size(); ++k) {
       int64_t &stream = now_[action.devices[k]];
       stream = std::max(stream, tails[i]) + action.packNs[k];
@@ -206,6 +207,16 @@ int64_t StepTails::passLinks(ArrayRef<LinkUse> links, int64_t tail) {
   return tail;
 }
 
+/// Links that a collective with priority uses from a time with the tail `tail`
+/// on, or a longer one, which is returned. Those that are busy then are free as
+/// much later.
+int64_t StepTails::passBusyLinks(ArrayRef<LinkUse> links, int64_t tail) {
+  int64_t *free = &now_[2 * static_cast<size_t>(numEnds_)];
+  for (const LinkUse &use : llvm::reverse(links))
+    raise(tail, free[use.resource] += use.ns);
+  return tail;
+}
+
 /// What a value's part of a bucket waits for.
 void StepTails::passInputs(int32_t id, const ActionTasks &action,
                            int32_t bucket) {
@@ -222,15 +233,18 @@ void StepTails::passInputs(int32_t id, const ActionTasks &action,
 /// A collective whose ends have the tail `tail`; returns that of its start.
 int64_t StepTails::passCollective(ArrayRef<int32_t> devices,
                                   ArrayRef<LinkUse> links, int64_t ns,
-                                  int64_t occupiesNs, int64_t tail) {
-  int64_t *compute = now_.data(), *communication = compute + numEnds_;
+                                  int64_t occupiesNs, bool hasPriority,
+                                  int64_t tail) {
+  int64_t *compute = now_.data(),
+          *streams = compute + (hasPriority ? firstPriority_ : numEnds_);
   for (int32_t device : devices) {
-    raise(tail, communication[device]);
+    raise(tail, streams[device]);
     compute[device] += occupiesNs;
   }
-  tail = passLinks(links, tail + ns);
+  tail = hasPriority ? passBusyLinks(links, tail + ns)
+                     : passLinks(links, tail + ns);
   for (int32_t device : devices)
-    communication[device] = tail;
+    streams[device] = tail;
   return tail;
 }
 
@@ -239,7 +253,7 @@ void StepTails::passCollective(const ActionTasks &action, bool held) {
   for (size_t i = 0; i < action.devices.size(); ++i)
     raise(tail, slots_[action.slot + i]);
   tail = passCollective(action.devices, action.links, action.ns,
-                        action.occupiesNs, tail);
+                        action.occupiesNs, action.hasPriority, tail);
   for (size_t i = 0; held && i < action.devices.size(); ++i)
     raise(now_[action.devices[i]], tail);
   scratch_.assign(action.devices.size(), tail);

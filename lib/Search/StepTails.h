@@ -72,15 +72,17 @@ private:
   void raiseSlots(int32_t value, bool late, int32_t round);
   int64_t passCollective(llvm::ArrayRef<int32_t> devices,
                          llvm::ArrayRef<LinkUse> links, int64_t ns,
-                         int64_t occupiesNs, int64_t tail);
+                         int64_t occupiesNs, bool hasPriority, int64_t tail);
   void passCollective(const ActionTasks &action, bool held);
   void passTransfers(const ActionTasks &action, bool held);
   int64_t passLinks(llvm::ArrayRef<LinkUse> links, int64_t tail);
+  int64_t passBusyLinks(llvm::ArrayRef<LinkUse> links, int64_t tail);
   void passWaits(llvm::ArrayRef<Wait> waits, llvm::ArrayRef<Wait> producerWaits,
                  const int64_t *tails);
 
   const TaskGraph &tasks_;
-  int32_t interval_ = 0, numRows_ = 0, numEnds_ = 0, firstKnown_ = 0;
+  int32_t interval_ = 0, numRows_ = 0, numEnds_ = 0, firstPriority_ = 0,
+          firstKnown_ = 0;
   size_t numResources_ = 0;
   std::vector<int64_t> rows_; ///< [row][resource].
   std::vector<llvm::SmallVector<int64_t, 0>> nodeTails_, unpackTails_,

@@ -276,8 +276,8 @@ void TaskGraph::planValue(int32_t id) const {
   }
   bool computes = graph_.node(value.producer).role == NodeRole::Compute;
   ValueTasks tasks = caches.compiler.compile(
-      {plan, value.elementBytes, nodeTasks_[value.producer], computes,
-       consumers, usesInOrder_[id]},
+      {plan, value.elementBytes, topology().prioritizes(value.bytes()),
+       nodeTasks_[value.producer], computes, consumers, usesInOrder_[id]},
       caches.plans.arena());
   valueTasks_[id] = caches.plans.insert(key, tasks);
   ++statistics_.planned;

@@ -26,17 +26,23 @@ std::vector<TaskNode> TaskGraph::nodes() const {
     task.devices.assign(devices.begin(), devices.end());
     return task;
   };
+  auto addMove = [&](int32_t value, const auto &action,
+                     int32_t number) -> TaskNode & {
+    TaskNode &move =
+        add(TaskNode::Kind::Move, -1, value, number, action.devices);
+    move.actionKind = action.kind;
+    move.stream = action.hasPriority ? Stream::Priority : Stream::Communication;
+    move.bytes = action.bytes;
+    return move;
+  };
   auto addBucket = [&](int32_t bucket) {
     for (const BucketAction &action : bucketTasks(bucket).actions) {
       const BucketAction::Member &first = action.members.front();
       int32_t number = valueTasks(first.value).actions[first.action].action;
       if (!action.packNs.empty())
         add(TaskNode::Kind::Pack, -1, first.value, number, action.devices);
-      TaskNode &move =
-          add(TaskNode::Kind::Move, -1, first.value, number, action.devices);
-      move.actionKind = action.kind;
-      move.bytes = action.bytes;
-      move.numValues = static_cast<int32_t>(action.members.size());
+      addMove(first.value, action, number).numValues =
+          static_cast<int32_t>(action.members.size());
     }
   };
   auto addValue = [&](int32_t value, int32_t round) {
@@ -49,10 +55,7 @@ std::vector<TaskNode> TaskGraph::nodes() const {
       if (action.devices.empty() ||
           (action.joinsBuckets && bucketOf(value) >= 0))
         continue;
-      TaskNode &move =
-          add(TaskNode::Kind::Move, -1, value, action.action, action.devices);
-      move.actionKind = action.kind;
-      move.bytes = action.bytes;
+      addMove(value, action, action.action);
     }
   };
   for (auto [position, node] : llvm::enumerate(order_)) {

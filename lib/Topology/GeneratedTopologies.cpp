@@ -46,6 +46,8 @@ public:
   Cluster(std::string name, StringRef kindName, int32_t nodes, int32_t perNode)
       : nodes(nodes), perNode(perNode) {
     topology.name = std::move(name);
+    // Streams of CUDA with a priority, each with communicators of its own.
+    topology.priorityBytes = gpuPriorityBytes;
     const PublishedDevice *device =
         llvm::find_if(publishedDevices(), [&](const PublishedDevice &known) {
           return known.name == kindName;

@@ -101,6 +101,8 @@ public:
   llvm::Expected<Topology> read() {
     topology_.name = root_.getString("name").value_or("topology").str();
     readComments();
+    topology_.priorityBytes = reader_.integer(
+        root_, "priority_bytes", "the topology", {0, INT64_MAX / 4}, 0);
     readKinds();
     readDevices();
     readLinks();
@@ -288,6 +290,8 @@ public:
           for (const std::string &comment : topology_.comments)
             json_.value(comment);
         });
+      if (topology_.hasPriorityStreams())
+        json_.attribute("priority_bytes", topology_.priorityBytes);
       writeKinds();
       json_.attributeArray("devices", [&] { writeDevices(); });
       json_.attributeArray("links", [&] { writeLinks(); });

@@ -24,11 +24,12 @@ public:
   BlockSimulation(const Topology &topology, const TaskGraph *tasks,
                   const TaskCosts *costs)
       : tasks_(tasks), costs_(costs), topology_(topology),
-        compute_(topology_.numDevices() + 1, 0),
-        communication_(topology_.numDevices() + 1, 0),
-        links_(topology_.numResources(), 0) {
+        resources_(Timeline::size(topology_), 0),
+        timeline_(Timeline::of(resources_, topology_)) {
     assert((tasks || costs) && "costs of tasks come from somewhere");
   }
+
+  BlockSimulation(const BlockSimulation &) = delete;
 
   /// Launches all groups of a block.
   mlir::FailureOr<ScheduleTimes> run(mlir::Block &block);
@@ -41,7 +42,9 @@ public:
   /// When a shard is there; 0 if nothing made it yet.
   int64_t readyTime(mlir::Value shard) const { return ready_.lookup(shard); }
   /// When the compute stream of a device is free.
-  int64_t computeTime(int32_t device) const { return compute_[device]; }
+  int64_t computeTime(int32_t device) const {
+    return timeline_.compute[device];
+  }
 
 private:
   int32_t deviceOf(mlir::Value shard) const;
@@ -52,12 +55,12 @@ private:
   int64_t pack(soapir::CommunicationOpInterface op,
                llvm::ArrayRef<MemberCopies> copies);
   void transfers(soapir::CommunicationOpInterface op);
-  Timeline timeline() { return {compute_, communication_, links_}; }
 
   const TaskGraph *tasks_;
   const TaskCosts *costs_;
   const Topology &topology_;
-  std::vector<int64_t> compute_, communication_, links_;
+  std::vector<int64_t> resources_; ///< That timeline_ refers to.
+  Timeline timeline_;
   llvm::DenseMap<mlir::Value, int64_t> ready_;
   ScheduleTimes times_;
 };

@@ -105,13 +105,14 @@ void LaunchPlaces::findBuckets(
           add(value, static_cast<int32_t>(position));
     }
   llvm::DenseMap<Value, int32_t> bucketOf;
-  std::vector<StringRef> behind;
+  std::vector<PartitionBuilder::Bucket> buckets;
   for (const Bucket &bucket : formBuckets(candidates, limit.getInt())) {
     for (int32_t member : bucket)
-      bucketOf[values[member]] = static_cast<int32_t>(behind.size());
-    behind.push_back(nn::getName(values[bucket.back()].getDefiningOp()));
+      bucketOf[values[member]] = static_cast<int32_t>(buckets.size());
+    buckets.push_back({nn::getName(values[bucket.back()].getDefiningOp()),
+                       bytesOfMembers(bucket, candidates)});
   }
-  builder.setBuckets(std::move(bucketOf), std::move(behind));
+  builder.setBuckets(std::move(bucketOf), std::move(buckets));
 }
 
 //===----------------------------------------------------------------------===//

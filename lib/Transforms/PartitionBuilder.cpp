@@ -303,14 +303,18 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value, int64_t index,
                                                    value.type.getElementType()))
                                  .front()
                                  .bytes));
+  UnitAttr priority;
+  if (when == Phase::Step && prioritizes(sizeInBytes(value.type)))
+    priority = builder_.getUnitAttr();
   auto collective = [&](auto kind) -> Operation * {
     return builder_.create<decltype(kind)>(value.loc, types, inputs, groupArray,
-                                           algorithm, number, phase, boxArray);
+                                           algorithm, priority, number, phase,
+                                           boxArray);
   };
   auto reduction = [&](auto kind) -> Operation * {
     auto reduce = builder_.create<decltype(kind)>(
-        value.loc, types, inputs, groupArray, algorithm, IntegerAttr(),
-        StringAttr(), number, phase, boxArray);
+        value.loc, types, inputs, groupArray, algorithm, priority,
+        IntegerAttr(), StringAttr(), number, phase, boxArray);
     if (bucket >= 0)
       joined_[{bucket,
                std::vector<int32_t>(action.group.begin(), action.group.end()),
@@ -384,7 +388,8 @@ void PartitionBuilder::joinBuckets() {
         builder_.getContext(), algorithmOf(kind, devices, bytes));
     for (ReductionOpInterface op : ops) {
       op.setBucketAttr(builder_.getI64IntegerAttr(number));
-      op.setBehindAttr(builder_.getStringAttr(behind_[bucket]));
+      op.setBehindAttr(builder_.getStringAttr(buckets_[bucket].behind));
+      op.setPriority(prioritizes(buckets_[bucket].bytes));
       op.setAlgorithmAttr(algorithm);
     }
     ++number;

@@ -71,12 +71,17 @@ public:
                               int32_t device) const;
   /// What `task` reads as use `use` of a value; null if it reads nothing.
   mlir::Value read(mlir::Value value, int32_t use, int32_t task);
+  /// Values that are reduced together.
+  struct Bucket {
+    llvm::StringRef behind; ///< The node behind which it stands.
+    int64_t bytes;          ///< Of the whole values.
+  };
   /// Says that reductions of some values run in buckets: the number of the
-  /// bucket of each, and the node behind which each bucket stands.
+  /// bucket of each.
   void setBuckets(llvm::DenseMap<mlir::Value, int32_t> bucketOf,
-                  std::vector<llvm::StringRef> behind) {
+                  std::vector<Bucket> buckets) {
     bucketOf_ = std::move(bucketOf);
-    behind_ = std::move(behind);
+    buckets_ = std::move(buckets);
   }
   /// Says how many nodes before a node a round is launched that it starts.
   void setAhead(llvm::StringMap<int64_t> ahead) { ahead_ = std::move(ahead); }
@@ -102,6 +107,10 @@ private:
   CollectiveAlgorithm algorithmOf(ActionKind kind,
                                   llvm::ArrayRef<int32_t> group,
                                   llvm::ArrayRef<int64_t> bytes) const;
+  /// True if collectives of so many bytes run on priority streams.
+  bool prioritizes(int64_t bytes) const {
+    return topology_ && topology_->prioritizes(bytes);
+  }
 
   mlir::OpBuilder builder_;
   const Topology *topology_;
@@ -109,7 +118,7 @@ private:
   llvm::DenseMap<mlir::Value, std::unique_ptr<PlannedValue>> values_;
   llvm::StringMap<mlir::Value> copies_;
   llvm::DenseMap<mlir::Value, int32_t> bucketOf_;
-  std::vector<llvm::StringRef> behind_;
+  std::vector<Bucket> buckets_;
   llvm::StringMap<int64_t> ahead_;
   /// By bucket, devices and kind, as the task graph orders them.
   std::map<std::tuple<int32_t, std::vector<int32_t>, ActionKind>,

@@ -29,11 +29,7 @@ FailureOr<ScheduleTimes> BlockSimulation::run(Block &block) {
 }
 
 int64_t BlockSimulation::stepNs() const {
-  int64_t last = 0;
-  for (auto *times : {&compute_, &communication_, &links_})
-    for (int64_t time : *times)
-      last = std::max(last, time);
-  return last;
+  return *llvm::max_element(resources_);
 }
 
 int32_t BlockSimulation::deviceOf(Value shard) const {
@@ -63,18 +59,19 @@ LogicalResult BlockSimulation::launch(ArrayRef<Operation *> group) {
     // A node's cost in the task graph is that of all its tasks on the device.
     bool isNode = tasks_ && task && !task.getReduce();
     cost[device] = isNode ? *ns : cost[device] + *ns;
-    int64_t &ready = start.try_emplace(device, compute_[device]).first->second;
+    int64_t &ready =
+        start.try_emplace(device, timeline_.compute[device]).first->second;
     for (Value operand : op->getOperands())
       ready = std::max(ready, ready_.lookup(operand));
   }
   for (auto [device, ns] : cost)
-    compute_[device] = start[device] + ns;
+    timeline_.compute[device] = start[device] + ns;
   for (Operation *op : group)
     for (Value result : op->getResults()) {
       int32_t device = deviceOf(result);
-      ready_[result] = compute_[device];
+      ready_[result] = timeline_.compute[device];
       if (start.count(device))
-        times_.ops[op] = {start[device], compute_[device]};
+        times_.ops[op] = {start[device], timeline_.compute[device]};
     }
   return success();
 }
@@ -181,9 +178,10 @@ int64_t BlockSimulation::pack(soapir::CommunicationOpInterface op,
        llvm::zip(op.getGroup(), op->getOperands(), copies)) {
     if (copy.packNs == 0)
       continue;
-    compute_[device] =
-        std::max(compute_[device], ready_.lookup(operand)) + copy.packNs;
-    ready = std::max(ready, compute_[device]);
+    timeline_.compute[device] =
+        std::max(timeline_.compute[device], ready_.lookup(operand)) +
+        copy.packNs;
+    ready = std::max(ready, timeline_.compute[device]);
   }
   return ready;
 }
@@ -204,17 +202,20 @@ void BlockSimulation::collective(ArrayRef<Operation *> ops) {
   if (isPackedBucket(op.getActionKind(), ops.size()) &&
       !SOAP_FAULT("shares-copied-free"))
     for (auto [member, bytes] : llvm::zip_equal(group, moved.bytes)) {
-      compute_[member] += CostModel::copyNs(bytes, topology_.kindOf(member));
-      ready = std::max(ready, compute_[member]);
+      timeline_.compute[member] +=
+          CostModel::copyNs(bytes, topology_.kindOf(member));
+      ready = std::max(ready, timeline_.compute[member]);
     }
   for (int32_t member : group)
     if (isHeld(op))
-      ready = std::max(ready, compute_[member]);
-  int64_t start = startCollective(timeline(), group, cost.links, ready);
+      ready = std::max(ready, timeline_.compute[member]);
+  bool hasPriority = op.getPriority();
+  int64_t start =
+      startCollective(timeline_, group, cost.links, ready, hasPriority);
   if (!SOAP_FAULT("links-free"))
-    holdLinks(timeline(), cost.links, start);
+    holdLinks(timeline_, cost.links, start);
   int64_t end = start + cost.ns;
-  holdMembers(timeline(), group, start, end, cost.occupiesNs);
+  holdMembers(timeline_, group, start, end, cost.occupiesNs, hasPriority);
   for (Operation *member : ops) {
     for (Value result : member->getResults())
       ready_[result] = end;
@@ -222,8 +223,8 @@ void BlockSimulation::collective(ArrayRef<Operation *> ops) {
   }
   for (auto [device, result, copy] : llvm::zip(group, op->getResults(), copies))
     if (copy.unpackNs > 0)
-      ready_[result] = compute_[device] =
-          std::max(compute_[device], end) + copy.unpackNs;
+      ready_[result] = timeline_.compute[device] =
+          std::max(timeline_.compute[device], end) + copy.unpackNs;
 }
 
 void BlockSimulation::transfers(soapir::CommunicationOpInterface op) {
@@ -236,9 +237,9 @@ void BlockSimulation::transfers(soapir::CommunicationOpInterface op) {
   };
   SmallVector<int64_t> start, end(members.size());
   for (int32_t device : members)
-    start.push_back(isHeld(op)
-                        ? std::max(communication_[device], compute_[device])
-                        : communication_[device]);
+    start.push_back(isHeld(op) ? std::max(timeline_.communication[device],
+                                          timeline_.compute[device])
+                               : timeline_.communication[device]);
   SmallVector<detail::TransferTask> transfers;
   SmallVector<int64_t> costs;
   SmallVector<int32_t> resources;
@@ -269,7 +270,7 @@ void BlockSimulation::transfers(soapir::CommunicationOpInterface op) {
   const int32_t *next = resources.begin();
   for (detail::TransferTask &transfer : transfers)
     transfer.resources = std::exchange(next, next + transfer.numLinks);
-  runTransfers(timeline(), members, transfers, costs, start, end);
+  runTransfers(timeline_, members, transfers, costs, start, end);
   for (Value result : op->getResults())
     ready_[result] = end[indexOf(result)];
   ScheduledTime time;

@@ -13,6 +13,9 @@ KINDS = {"random-team": 5, "random-uniform": 3, "random": 2}
 
 NARROW = 0.1  # How many graphs multiply bf16.
 
+# The largest values whose collectives run on priority streams; 0: there are none.
+PRIORITY_BYTES = [0, 0, 500, 65536]
+
 
 @dataclasses.dataclass
 class Failure:
@@ -42,8 +45,10 @@ def draw_graph(seed, number):
 def draw_runs(seed, number, count):
     rng = random.Random(f"strategies {seed} {number}")
     kinds = rng.choices(list(KINDS), list(KINDS.values()), k=count)
-    return [{"devices": rng.randint(2, 8) if rng.random() < 0.97 else 1,
+    runs = [{"devices": rng.randint(2, 8) if rng.random() < 0.97 else 1,
              "strategy": kind, "seed": rng.randrange(2**31)} for kind in kinds]
+    rng = random.Random(f"priority {seed} {number}")
+    return [{**run, "priority": rng.choice(PRIORITY_BYTES)} for run in runs]
 
 
 def aimed_run(seed, number, loop, even):
@@ -51,7 +56,7 @@ def aimed_run(seed, number, loop, even):
     op, loop = loop.split()
     rng = random.Random(f"aimed {seed} {number} {op} {loop} {even}")
     return {"devices": rng.randint(2, 8), "strategy": "random-team",
-            "seed": rng.randrange(2**31),
+            "seed": rng.randrange(2**31), "priority": rng.choice(PRIORITY_BYTES),
             "split": {"op": op, "loop": loop, "even": even}}
 
 

@@ -156,6 +156,12 @@ std::vector<soap_event> run::tracedStep(Session &session) {
 
 /// Adds rows to a list of trace events: the processes of devices have numbers
 /// from `first` on. Simulated rows are a category of their own.
+static const char *nameOfStream(uint32_t stream) {
+  static constexpr const char *names[] = {"compute", "communication",
+                                          "priority communication"};
+  return stream < std::size(names) ? names[stream] : "unknown";
+}
+
 static void addEvents(Json &events, const soap_event *rows, size_t count,
                       uint32_t first, bool isSimulated) {
   std::string what = isSimulated ? "simulated device" : "device";
@@ -182,7 +188,7 @@ static void addEvents(Json &events, const soap_event *rows, size_t count,
   }
   for (auto [device, stream] : tracks) {
     Json process = {{"name", what + " " + std::to_string(device)}};
-    Json thread = {{"name", stream ? "communication" : "compute"}};
+    Json thread = {{"name", nameOfStream(stream)}};
     events.push_back({{"name", "process_name"},
                       {"ph", "M"},
                       {"pid", first + device},

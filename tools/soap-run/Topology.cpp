@@ -7,6 +7,7 @@
 
 #include "Topology.h"
 #include "Measure.h"
+#include "soap/Links/LinkSpeed.h"
 #include "soap/Probe/RateFit.h"
 #include "soap/Tensors/Files.h"
 #include <algorithm>
@@ -244,6 +245,9 @@ void run::describeTopology(const TopologyRequest &request) {
       {"kinds", std::move(kinds)},
       {"devices", std::move(devices)},
       {"links", measureLinks(machine)}};
+  // Cores have no priority streams.
+  if (!machine.cores && target.devices > 1)
+    topology["priority_bytes"] = gpuPriorityBytes;
   writeFile(request.file,
             [&](std::ostream &file) { file << topology.dump(1) << '\n'; });
   std::cout << "measured " << target.devices << " device(s) of " << machine.name

@@ -171,7 +171,8 @@ void BackendStream::run(PingPong &game, Stream &producer, Stream &consumer) {
 }
 
 TEST_P(BackendStream, EventsOrderTheStreamsOfADevice) {
-  std::unique_ptr<Stream> other = device_->makeStream({100, 0});
+  std::unique_ptr<Stream> other =
+      device_->makeStream({100, 0}, /*hasPriority=*/false);
   DeviceBlock byte = block(Bytes(1)), kept = block(Bytes(rounds));
   PingPong game(*device_, *stream_, *other, byte.data(), kept.data(), nullptr);
   for (int step = 0; step != 3; ++step) {
@@ -185,7 +186,7 @@ TEST_P(BackendStream, EventsOrderTheStreamsOfADevice) {
 
 TEST_P(BackendStream, EventsOrderTheStreamsOfTwoDevices) {
   std::unique_ptr<BackendDevice> second = backend_->makeDevice(placeOf(1, 2));
-  std::unique_ptr<Stream> other = second->makeStream({});
+  std::unique_ptr<Stream> other = second->makeStream({}, /*hasPriority=*/false);
   DeviceBlock byte = block(Bytes(1)), kept(*second, rounds);
   char through = 0;
   PingPong game(*device_, *stream_, *other, byte.data(), kept.data(), &through);
@@ -200,7 +201,8 @@ TEST_P(BackendStream, EventsOrderTheStreamsOfTwoDevices) {
 TEST_P(BackendStream, CapturedCommandsRunWhenTheyAreLaunched) {
   if (!traits_.captures)
     GTEST_SKIP() << "the backend does not capture";
-  std::unique_ptr<Stream> other = device_->makeStream({});
+  std::unique_ptr<Stream> other =
+      device_->makeStream({}, /*hasPriority=*/false);
   DeviceBlock byte = block(Bytes(1)), kept = block(Bytes(rounds)),
               result = block(Bytes(rounds));
   PingPong game(*device_, *stream_, *other, byte.data(), kept.data(), nullptr);

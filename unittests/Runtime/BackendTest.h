@@ -43,7 +43,7 @@ protected:
         throw;
       GTEST_SKIP() << error.what();
     }
-    stream_ = device_->makeStream({});
+    stream_ = device_->makeStream({}, /*hasPriority=*/false);
   }
 
   /// Of device `number` of `count`; all are on one GPU unless

@@ -44,7 +44,7 @@ public:
     for (uint32_t d = 0; d != count; ++d) {
       devices.push_back(
           backend.makeDevice(BackendTransport::placeOf(d, count)));
-      streams.push_back(devices.back()->makeStream({}));
+      streams.push_back(devices.back()->makeStream({}, /*hasPriority=*/false));
       blocks.emplace_back(*devices.back(), 256);
     }
   }
@@ -62,7 +62,7 @@ public:
                                /*peers=*/nullptr,
                                count,
                                places,
-                               {{0, 1, 2}},
+                               {{{0, 1, 2}}},
                                /*messagesAreOrdered=*/true});
     if (own)
       own->connect({own->introduction()});

@@ -116,6 +116,13 @@ TEST(Corrupt, Ranges) {
   breakDevice(
       [](auto &d) { d.programs[0]->rows[3]->stream = fb::Stream::Compute; },
       "communication outside");
+  for (size_t i : {1, 2, 3})
+    breakDevice(
+        [i](auto &d) { d.programs[0]->rows[i]->stream = fb::Stream::Priority; },
+        "a row other than a collective on the priority stream");
+  breakDevice(
+      [](auto &d) { d.programs[0]->rows[4]->stream = fb::Stream::Priority; },
+      "a collective without its member on device");
   breakDevice([](auto &d) { d.programs[0]->rows[1]->phase = fb::Phase::Drain; },
               "phases out of order");
   breakDevice([&](auto &d) { row(d, 0).AsFeed()->input = 5; }, "input 5 of 1");

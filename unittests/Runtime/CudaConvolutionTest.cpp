@@ -71,7 +71,7 @@ protected:
   void SetUp() override {
     backend_ = &findBackend("cuda");
     device_ = backend_->makeDevice({});
-    stream_ = device_->makeStream({});
+    stream_ = device_->makeStream({}, /*hasPriority=*/false);
   }
 
   /// Random whole numbers, so that a product too few or too many shows.

@@ -77,7 +77,7 @@ protected:
   void SetUp() override {
     backend_ = &findBackend("cuda");
     device_ = backend_->makeDevice({});
-    stream_ = device_->makeStream({});
+    stream_ = device_->makeStream({}, /*hasPriority=*/false);
   }
 
   /// Random whole numbers, the products of which are exact.

@@ -36,8 +36,8 @@ protected:
   void SetUp() override {
     backend_ = &findBackend("cuda");
     device_ = backend_->makeDevice({});
-    compute_ = device_->makeStream({});
-    communication_ = device_->makeStream({});
+    compute_ = device_->makeStream({}, /*hasPriority=*/false);
+    communication_ = device_->makeStream({}, /*hasPriority=*/false);
     (void)callsSince(read_);
   }
   /// What was called meanwhile, with streams by their order in the test.

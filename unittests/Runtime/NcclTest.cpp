@@ -17,23 +17,45 @@ using namespace soap;
 using namespace soap::runtime;
 using cuda::CommunicatorPlan;
 
-using Groups = std::vector<std::vector<uint32_t>>;
+using Groups = std::vector<CollectiveGroup>;
+
+/// Groups of communication streams.
+static Groups groupsOf(const std::vector<std::vector<uint32_t>> &members) {
+  Groups groups;
+  for (const std::vector<uint32_t> &list : members)
+    groups.push_back({list, /*hasPriority=*/false});
+  return groups;
+}
 
 TEST(CommunicatorPlan, GroupsGetTheirsInTableOrder) {
-  CommunicatorPlan plan(4, {{0, 1}, {2, 3}, {0, 1}, {1, 0}, {3}, {0, 1, 2, 3}});
-  EXPECT_EQ(plan.groups(), (Groups{{0, 1, 2, 3}, {0, 1}, {2, 3}, {1, 0}}));
-  EXPECT_EQ(plan.find({2, 3}), 2U);
-  EXPECT_EQ(plan.find({0, 1, 2, 3}), 0U);
-  EXPECT_EQ(plan.find({3}), std::nullopt);
+  CommunicatorPlan plan(
+      4, groupsOf({{0, 1}, {2, 3}, {0, 1}, {1, 0}, {3}, {0, 1, 2, 3}}));
+  EXPECT_EQ(plan.groups(), groupsOf({{0, 1, 2, 3}, {0, 1}, {2, 3}, {1, 0}}));
+  EXPECT_EQ(plan.find({{2, 3}}), 2U);
+  EXPECT_EQ(plan.find({{0, 1, 2, 3}}), 0U);
+  EXPECT_EQ(plan.find({{3}}), std::nullopt);
+}
+
+TEST(CommunicatorPlan, PriorityStreamsHaveTheirOwn) {
+  CommunicatorPlan plan(
+      3, {{{0, 1}, false}, {{0, 1}, true}, {{0, 1, 2}, true}, {{0, 1}, true}});
+  EXPECT_EQ(plan.groups(), (Groups{{{0, 1, 2}, false},
+                                   {{0, 1, 2}, true},
+                                   {{0, 1}, false},
+                                   {{0, 1}, true}}));
+  EXPECT_EQ(plan.find({{0, 1, 2}, true}), CommunicatorPlan::ofAll(true));
+  EXPECT_EQ(plan.find({{0, 1, 2}, false}), CommunicatorPlan::ofAll(false));
+  EXPECT_EQ(plan.find({{0, 1}, true}), 3U);
 }
 
 TEST(CommunicatorPlan, ADeviceIsInAFewAtMost) {
-  CommunicatorPlan plan(4, {{0, 1}, {0, 2}, {2, 3}, {1, 3}, {0, 3}}, 2);
+  CommunicatorPlan plan(4, groupsOf({{0, 1}, {0, 2}, {2, 3}, {1, 3}, {0, 3}}),
+                        2);
   // Device 0 has that of all and its first one; 2 and 3 have one left.
-  EXPECT_EQ(plan.groups(), (Groups{{0, 1, 2, 3}, {0, 1}, {2, 3}}));
-  EXPECT_EQ(plan.find({0, 2}), std::nullopt);
-  CommunicatorPlan none(2, {{1, 0}}, 1);
-  EXPECT_EQ(none.groups(), (Groups{{0, 1}}));
+  EXPECT_EQ(plan.groups(), groupsOf({{0, 1, 2, 3}, {0, 1}, {2, 3}}));
+  EXPECT_EQ(plan.find({{0, 2}}), std::nullopt);
+  CommunicatorPlan none(2, groupsOf({{1, 0}}), 1);
+  EXPECT_EQ(none.groups(), groupsOf({{0, 1}}));
 }
 
 namespace {
@@ -65,7 +87,7 @@ struct Pair {
     for (uint32_t d = 0; d != 2; ++d) {
       places.push_back({d, d, d, 2, 2, 1});
       devices.push_back(backend.makeDevice(places[d]));
-      streams.push_back(devices[d]->makeStream({}));
+      streams.push_back(devices[d]->makeStream({}, /*hasPriority=*/false));
       blocks.emplace_back(*devices[d], 1024);
     }
   }
@@ -98,7 +120,7 @@ struct Pair {
 
 TEST(Nccl, CollectivesAreThoseOfTheLibrary) {
   Pair pair;
-  auto transport = pair.transport(DeviceTransport::Nccl, {{0, 1}});
+  auto transport = pair.transport(DeviceTransport::Nccl, groupsOf({{0, 1}}));
   EXPECT_EQ(transport->name().rfind("NCCL ", 0), 0U);
   transport->connect({transport->introduction()});
   std::vector<std::unique_ptr<RowAction>> rows[2];

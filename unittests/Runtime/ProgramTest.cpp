@@ -319,6 +319,72 @@ TEST(Program, TransfersProgressWhileADeviceComputes) {
   EXPECT_EQ(soap_model_events(model.get(), &events, &size), SOAP_INVALID);
 }
 
+/// Two devices, of which one waits for a message that the other one sends when
+/// it has a sum that both make behind it in the table.
+static ModelBuilder sumBesideMessage(fb::Stream ofSum) {
+  ModelBuilder b(2);
+  uint32_t add = makeAdd(b, 64);
+  uint32_t input = b.input("x", {64}), output = b.output("y", {64});
+  auto reduce = [&](uint32_t d, uint32_t x, uint32_t wait) {
+    fb::CollectiveT collective;
+    collective.kind = fb::CollectiveKind::AllReduce;
+    collective.combine = fb::Combine::Sum;
+    collective.group = {0, 1};
+    collective.member = d;
+    collective.send.emplace_back(x, 0, 256);
+    collective.receive.emplace_back(x, 0, 256);
+    return b.row(d, std::move(collective), ofSum, fb::Phase::Step, {wait});
+  };
+  uint32_t x0 = b.buffer(0, 256), y0 = b.buffer(0, 256);
+  uint32_t feed0 = b.feed(0, input, x0);
+  fb::ExchangeT receive;
+  receive.receives.emplace_back(1, 0, fb::Extent(y0, 0, 256));
+  b.row(0, std::move(receive), fb::Stream::Communication);
+  reduce(0, x0, feed0);
+  b.drain(0, output, y0);
+  uint32_t x1 = b.buffer(1, 256), y1 = b.buffer(1, 256);
+  uint32_t sum = reduce(1, x1, b.feed(1, input, x1));
+  uint32_t more = b.row(1, launch(add, {x1}, {y1}, {64, 1}),
+                        fb::Stream::Compute, fb::Phase::Step, {sum});
+  fb::ExchangeT send;
+  send.sends.emplace_back(0, 0, fb::Extent(y1, 0, 256));
+  b.row(1, std::move(send), fb::Stream::Communication, fb::Phase::Step, {more});
+  return b;
+}
+
+TEST(Program, PriorityWaitsForNoMessage) {
+  ModelBuilder b = sumBesideMessage(fb::Stream::Priority);
+  ModelPtr model = b.load(nullptr, {addKernel});
+  ASSERT_TRUE(model) << soap_last_error();
+  ASSERT_EQ(soap_model_set_tracing(model.get(), 1), SOAP_OK);
+  for (int step = 0; step != 200; ++step) {
+    Floats in(64, static_cast<float>(step)), out(64);
+    const void *inputs[] = {in.data()};
+    void *outputs[] = {out.data()};
+    ASSERT_EQ(soap_model_run(model.get(), inputs, outputs), SOAP_OK);
+    ASSERT_EQ(out, Floats(64, static_cast<float>(2 * step + 1)));
+  }
+  const soap_event *events;
+  size_t size, ofPriority = 0;
+  ASSERT_EQ(soap_model_events(model.get(), &events, &size), SOAP_OK);
+  for (size_t i = 0; i != size; ++i)
+    if (events[i].stream == 2) {
+      ++ofPriority;
+      EXPECT_STREQ(events[i].kind, "all_reduce");
+    }
+  EXPECT_EQ(ofPriority, 2u);
+}
+
+TEST(Program, RowsOfOneStreamWaitForEachOther) {
+  soap_status status;
+  ModelBuilder b = sumBesideMessage(fb::Stream::Communication);
+  EXPECT_FALSE(b.load(&status, {addKernel}));
+  EXPECT_EQ(status, SOAP_INVALID);
+  EXPECT_NE(std::string(soap_last_error()).find("wait for each other"),
+            std::string::npos)
+      << soap_last_error();
+}
+
 TEST(Program, Asynchronous) {
   ModelBuilder b;
   uint32_t slow = nativeKernel(b, b.native({}, {}, 1), {}, {});

@@ -8,6 +8,7 @@
 #include "ExampleGraphs.h"
 #include "soap/Search/ConfigurationSpace.h"
 #include "llvm/Support/ErrorHandling.h"
+#include <array>
 
 using namespace soap;
 using namespace soap::test;
@@ -318,12 +319,18 @@ Topology test::randomMachine(uint64_t seed) {
   }
   double bandwidth = static_cast<double>(pick(random, {1, 6, 40})) * 1e9;
   int64_t latency = pick(random, {100, 1500});
-  if (random.below(2))
-    return Topology::machine(devices,
-                             {kind, bandwidth, latency, 0, 1,
-                              /*occupiesReceiver=*/random.below(2) == 1,
-                              /*sharesMemory=*/random.below(2) == 1});
+  // Of no values, of some, and of all of most graphs.
+  int64_t priorityBytes = std::array<int64_t, 3>{0, 2000, 65536}[seed / 3 % 3];
+  if (random.below(2)) {
+    Topology topology =
+        Topology::machine(devices, {kind, bandwidth, latency, 0, 1,
+                                    /*occupiesReceiver=*/random.below(2) == 1,
+                                    /*sharesMemory=*/random.below(2) == 1});
+    topology.priorityBytes = priorityBytes;
+    return topology;
+  }
   Topology topology;
+  topology.priorityBytes = priorityBytes;
   int32_t slow = topology.addKind(kind);
   kind.name = "fast";
   kind.peakFlops *= 2;

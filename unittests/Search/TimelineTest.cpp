@@ -17,24 +17,44 @@ using Times = std::vector<int64_t>;
 
 struct TimelineTest : public ::testing::Test {
   Times compute = {1, 2, 3, 4}, communication = {10, 20, 30, 40},
-        links = {0, 50, 60};
-  Timeline timeline{compute, communication, links};
+        links = {0, 50, 60}, priority = {0, 5, 8, 0};
+  Timeline timeline{compute, communication, links, priority};
 };
 
 TEST_F(TimelineTest, CollectivesStartWhenTheLastResourceIsFree) {
   std::array<int32_t, 2> members = {0, 2};
   std::array<LinkUse, 1> free = {{{0, 7}}};
   std::array<LinkUse, 2> taken = {{{0, 7}, {1, 3}}};
-  EXPECT_EQ(startCollective(timeline, members, free, 0), 30);
-  EXPECT_EQ(startCollective(timeline, members, free, 35), 35);
-  EXPECT_EQ(startCollective(timeline, members, taken, 35), 50);
+  EXPECT_EQ(startCollective(timeline, members, free, 0, /*hasPriority=*/false),
+            30);
+  EXPECT_EQ(startCollective(timeline, members, free, 35, /*hasPriority=*/false),
+            35);
+  EXPECT_EQ(
+      startCollective(timeline, members, taken, 35, /*hasPriority=*/false), 50);
   // Nothing was taken so far.
   EXPECT_EQ(links, Times({0, 50, 60}));
   holdLinks(timeline, taken, 50);
   EXPECT_EQ(links, Times({57, 53, 60}));
-  EXPECT_EQ(startCollective(timeline, members, free, 0), 57);
-  holdMembers(timeline, members, 50, 70, 5);
+  EXPECT_EQ(startCollective(timeline, members, free, 0, /*hasPriority=*/false),
+            57);
+  holdMembers(timeline, members, 50, 70, 5, /*hasPriority=*/false);
   EXPECT_EQ(communication, Times({70, 20, 70, 40}));
+  EXPECT_EQ(compute, Times({6, 2, 8, 4}));
+}
+
+TEST_F(TimelineTest, PriorityWaitsForNoOtherCommunication) {
+  std::array<int32_t, 2> members = {0, 2};
+  std::array<LinkUse, 2> taken = {{{0, 7}, {1, 3}}};
+  EXPECT_EQ(startCollective(timeline, members, taken, 6, /*hasPriority=*/true),
+            8);
+  EXPECT_EQ(startCollective(timeline, members, taken, 9, /*hasPriority=*/true),
+            9);
+  // A link that is free is used at once, one that is not is held longer.
+  holdLinks(timeline, taken, 9);
+  EXPECT_EQ(links, Times({16, 53, 60}));
+  holdMembers(timeline, members, 9, 20, 5, /*hasPriority=*/true);
+  EXPECT_EQ(priority, Times({20, 5, 20, 0}));
+  EXPECT_EQ(communication, Times({10, 20, 30, 40}));
   EXPECT_EQ(compute, Times({6, 2, 8, 4}));
 }
 

@@ -60,6 +60,10 @@ using Bucket = llvm::SmallVector<int32_t, 8>;
 std::vector<Bucket> formBuckets(llvm::ArrayRef<BucketCandidate> candidates,
                                 int64_t limit);
 
+/// Bytes of the whole values of a bucket.
+int64_t bytesOfMembers(const Bucket &bucket,
+                       llvm::ArrayRef<BucketCandidate> candidates);
+
 /// Bytes that each device puts into an action of `kind` over `devices` devices
 /// that reduces several values: of each, `bytes` lie in a chunk.
 int64_t bytesOfBucket(ActionKind kind, size_t devices,

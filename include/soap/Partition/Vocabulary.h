@@ -35,8 +35,11 @@ inline constexpr int32_t kHostDevice = -1;
 /// time. Init: once, when a model is loaded.
 enum class Phase : uint8_t { Feed, Step, Drain, Init };
 
-/// The streams of a device.
-enum class Stream : uint8_t { Compute, Communication };
+/// The streams of a device. Priority: for collectives that shall not wait for
+/// those of the communication stream (Topology::priorityBytes).
+enum class Stream : uint8_t { Compute, Communication, Priority };
+/// How many there are.
+inline constexpr int numStreams = 3;
 
 /// The arenas of a device. Activations are planned by liveness and lost between
 /// steps, parameters are kept.

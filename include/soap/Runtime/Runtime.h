@@ -34,7 +34,7 @@ extern "C" {
 
 /** The version of the tables in a compiled model. A model loads only into a
  * runtime of its own version. */
-#define SOAP_ABI_VERSION 12
+#define SOAP_ABI_VERSION 13
 
 typedef enum soap_status {
   SOAP_OK = 0,
@@ -421,7 +421,8 @@ typedef struct soap_event {
   const char *kernel; /**< KernelKey of a launch, NULL for other rows. */
   const char *kind;   /**< "launch", "copy", "exchange", "all_reduce", ... */
   uint32_t device;
-  uint32_t stream; /**< 0 compute, 1 communication. */
+  uint32_t stream; /**< 0 compute, 1 communication, 2 priority (collectives
+                      that do not wait for those of stream 1). */
   uint32_t node;
   int32_t task;
   soap_phase phase;
@@ -439,8 +440,8 @@ soap_status soap_model_events(soap_model *model, const soap_event **events,
 
 /** A step of a program as the compiler simulated it, in the form of
  * soap_model_events(), by device and start: launches, "copy" and "move" (in
- * stream 1), without kernels, nodes, tasks and bytes. Empty if the model does
- * not know. Valid until the next call. */
+ * stream 1 or 2), without kernels, nodes, tasks and bytes. Empty if the model
+ * does not know. Valid until the next call. */
 soap_status soap_program_simulation(soap_model *model, size_t program,
                                     const soap_event **events, size_t *count);
 

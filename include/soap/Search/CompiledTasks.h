@@ -56,14 +56,18 @@ struct TransferTask {
 struct ActionTasks {
   /// Receipt: no action of a plan, but a lower bound of what any plan does. A
   /// member has what it lacks not before `receiptNs[member]` after its
-  /// communication stream is free and the producer has computed somewhere, nor
-  /// before `chainNs[member]` after the latter.
+  /// communication stream is free (unless actions may have priority) and the
+  /// producer has computed somewhere, nor before `chainNs[member]` after the
+  /// latter.
   enum class Form : uint8_t { Collective, Transfers, Receipt };
   Form form = Form::Transfers;
   ActionKind kind = ActionKind::Transfer;
   int32_t action = 0; ///< Index into the plan.
   /// May run later, in a bucket: bucketActions().
   bool joinsBuckets = false;
+  /// Unless it runs in a bucket, it runs on the priority streams
+  /// (Topology::priorityBytes). A Receipt: the actions may.
+  bool hasPriority = false;
   /// Members. None: only the copies for a drain that the step uses too.
   llvm::ArrayRef<int32_t> devices;
   int32_t slot = 0; ///< Of the end on devices[0].
@@ -164,6 +168,7 @@ struct ValueTasks {
 /// One collective of a bucket, over the devices of its members.
 struct BucketAction {
   ActionKind kind = ActionKind::AllReduce;
+  bool hasPriority = false;
   llvm::ArrayRef<int32_t> devices;
   int64_t bytes = 0;       ///< Over links, all devices together.
   int64_t memberBytes = 0; ///< That each device puts in.

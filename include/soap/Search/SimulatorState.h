@@ -23,9 +23,10 @@ struct SimulatorState {
   };
 
   /// When resources are free: compute streams, communication streams (devices,
-  /// then the host), link resources.
+  /// then the host), link resources, priority streams (Timeline).
   std::vector<int64_t> resources;
-  int32_t numEnds = 0; ///< Devices and the host.
+  int32_t numEnds = 0;       ///< Devices and the host.
+  int32_t firstPriority = 0; ///< Resource of the first priority stream.
   std::vector<Block> blocks;
   std::vector<int64_t> times;
   /// Per position of the launch order, what its times are kept less of; for

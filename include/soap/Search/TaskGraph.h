@@ -61,6 +61,7 @@ struct TaskNode {
   int32_t action = -1; ///< Pack, Move: index into the value's plan; -1: the
                        ///< pack is the value's local reductions.
   ActionKind actionKind = ActionKind::Transfer; ///< Move.
+  Stream stream = Stream::Compute;
   llvm::SmallVector<int32_t, 8> devices;
   int64_t bytes = 0; ///< Move: bytes over links, all members together.
   /// Move of a bucket: how many values it reduces; `value` and `action` are of
@@ -289,6 +290,7 @@ private:
   std::vector<int32_t> roundAt_;    ///< Per position of a round's first reader.
   std::vector<llvm::SmallVector<Prefetch, 1>> prefetches_;
   std::vector<llvm::SmallVector<int32_t, 8>> buckets_;
+  llvm::SmallVector<bool, 0> bucketHasPriority_;
   std::vector<llvm::SmallVector<int32_t, 1>> bucketsAt_;
   std::vector<int32_t> bucketOf_;
   /// Per value, its uses in launch order.

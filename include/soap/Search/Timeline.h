@@ -24,11 +24,31 @@
 
 namespace soap {
 
-/// When every resource is free again. The arrays belong to the caller. Compute
-/// and communication streams are indexed by device, the host's included (it is
-/// the last one), links by resource (Link::resource).
+/// When every resource is free again. The arrays belong to the caller. Streams
+/// are indexed by device, the host's included (it is the last one), links by
+/// resource (Link::resource). There are no priority streams where the topology
+/// has none.
 struct Timeline {
-  llvm::MutableArrayRef<int64_t> compute, communication, links;
+  llvm::MutableArrayRef<int64_t> compute, communication, links, priority = {};
+
+  /// How many times one array of all resources has.
+  static size_t size(const Topology &topology) {
+    size_t ends = topology.numDevices() + 1;
+    return (topology.hasPriorityStreams() ? 3 : 2) * ends +
+           topology.numResources();
+  }
+  /// The parts of such an array, in the order of the members.
+  static Timeline of(llvm::MutableArrayRef<int64_t> all,
+                     const Topology &topology) {
+    size_t ends = topology.numDevices() + 1, links = topology.numResources();
+    assert(all.size() == size(topology) && "a time per resource");
+    return {all.take_front(ends), all.slice(ends, ends),
+            all.slice(2 * ends, links), all.drop_front(2 * ends + links)};
+  }
+  /// The streams that a collective runs on.
+  llvm::MutableArrayRef<int64_t> streams(bool hasPriority) const {
+    return hasPriority ? priority : communication;
+  }
 };
 
 /// Told of every use of a resource, by index and by when it starts. This one
@@ -36,29 +56,39 @@ struct Timeline {
 struct NoUses {
   void compute(int32_t, int64_t) const {}
   void communication(int32_t, int64_t) const {}
+  void priority(int32_t, int64_t) const {}
   void link(int32_t, int64_t) const {}
 };
 
 /// When a collective starts whose inputs are all there at `ready`: once the
-/// communication streams of all members and all links are free.
+/// communication streams of all members and all links are free. One with
+/// priority waits for the priority streams alone.
 inline int64_t startCollective(const Timeline &timeline,
                                llvm::ArrayRef<int32_t> members,
-                               llvm::ArrayRef<LinkUse> links, int64_t ready) {
+                               llvm::ArrayRef<LinkUse> links, int64_t ready,
+                               bool hasPriority) {
   int64_t start = ready;
+  llvm::ArrayRef<int64_t> streams = timeline.streams(hasPriority);
   for (int32_t device : members)
-    start = std::max(start, timeline.communication[device]);
+    start = std::max(start, streams[device]);
+  if (hasPriority)
+    return start;
   for (const LinkUse &use : links)
     start = std::max(start, timeline.links[use.resource]);
   return start;
 }
 
-/// Takes each link from `start` on, for the time that its bytes need.
+/// Takes each link from `start` on, for the time that its bytes need. A link
+/// that is held by others at `start`, which is so only for a collective with
+/// priority, is held as much longer.
 template <typename Uses = NoUses>
 inline void holdLinks(const Timeline &timeline, llvm::ArrayRef<LinkUse> links,
                       int64_t start, Uses uses = {}) {
   for (const LinkUse &use : links) {
-    uses.link(use.resource, start);
-    timeline.links[use.resource] = start + use.ns;
+    int64_t &free = timeline.links[use.resource];
+    int64_t begin = std::max(free, start);
+    uses.link(use.resource, begin);
+    free = begin + use.ns;
   }
 }
 
@@ -77,10 +107,15 @@ inline void occupy(const Timeline &timeline, int32_t device, int64_t ns,
 template <typename Uses = NoUses>
 inline void holdMembers(const Timeline &timeline,
                         llvm::ArrayRef<int32_t> members, int64_t start,
-                        int64_t end, int64_t occupiesNs, Uses uses = {}) {
+                        int64_t end, int64_t occupiesNs, bool hasPriority,
+                        Uses uses = {}) {
+  llvm::MutableArrayRef<int64_t> streams = timeline.streams(hasPriority);
   for (int32_t device : members) {
-    uses.communication(device, start);
-    timeline.communication[device] = end;
+    if (hasPriority)
+      uses.priority(device, start);
+    else
+      uses.communication(device, start);
+    streams[device] = end;
     occupy(timeline, device, occupiesNs, uses);
   }
 }

@@ -161,6 +161,10 @@ public:
   /// What people should know about it (`comment` in files): sources and
   /// assumptions.
   std::vector<std::string> comments;
+  /// Devices have a stream for the collectives of values of at most this many
+  /// bytes, the whole value: they do not wait for other communication, and slow
+  /// it down by the time that they use its links. 0: they have none.
+  int64_t priorityBytes = 0;
 
   /// @{ Construction: kinds, then devices in the order of their ids, then
   /// junctions and links, then finish().
@@ -212,6 +216,12 @@ public:
   DeviceKind &kind(int32_t index) { return kinds_[index]; }
   llvm::ArrayRef<Link> links() const { return links_; }
   int32_t numResources() const { return numResources_; }
+  bool hasPriorityStreams() const { return priorityBytes > 0; }
+  /// True if collectives of a value of so many bytes, or of several values
+  /// together, run on the priority streams of their members.
+  bool prioritizes(int64_t bytes) const {
+    return hasPriorityStreams() && bytes <= priorityBytes;
+  }
   /// The route between two devices, either of which may be the host. Without
   /// links from a device to itself. Simulations ask for it in their inner
   /// loops: a few loads and an addition.

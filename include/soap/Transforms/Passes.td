@@ -274,10 +274,11 @@ def SchedulePass : Pass<"soap-schedule", "::mlir::ModuleOp"> {
     functions.
 
     In a partitioned function, the pass then proves that no wait is circular: it
-    projects the block on one compute and one communication stream per device,
-    adds the waits between streams and the rendezvous of every action, and finds
-    an order in which all of it can run. With `report`, says in a remark what
-    was proved, or the simulated step time of the order that was chosen.
+    projects the block on the compute, communication and priority streams of all
+    devices, adds the waits between streams and the rendezvous of every action,
+    and finds an order in which all of it can run. With `report`, says in a
+    remark what was proved, or the simulated step time of the order that was
+    chosen.
 
     Example: `soap-schedule{policy=critical-path}`
   }];

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
 #include "soap/Partition/Buckets.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/Support/Debug.h"
@@ -271,7 +272,7 @@ Value Lowering::packBucket(const Place &place, const Bucket &bucket,
 void Lowering::reduceBucket(OpBuilder &builder, const Bucket &bucket,
                             int32_t member, ValueRange sends, Value receive) {
   soapir::ReductionOpInterface first = bucket.ops.front();
-  builder.create<soaprt::CollectiveOp>(
+  auto row = builder.create<soaprt::CollectiveOp>(
       first->getLoc(), soaprt::TokenType::get(context_),
       soaprt::CollectiveKindAttr::get(context_,
                                       *collectiveOf(first.getActionKind())),
@@ -283,6 +284,8 @@ void Lowering::reduceBucket(OpBuilder &builder, const Bucket &bucket,
       builder.getI32IntegerAttr(bucket.tag), ValueRange(),
       builder.getStringAttr(nameOf(first)), builder.getI64IntegerAttr(-1),
       soaprt::StreamAttr());
+  if (first.getPriority())
+    row->setAttr(soaprt::priorityAttrName, builder.getUnitAttr());
 }
 
 void Lowering::lowerBucketMember(const Bucket &bucket, int32_t member) {

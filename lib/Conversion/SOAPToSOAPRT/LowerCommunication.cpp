@@ -330,6 +330,8 @@ void Lowering::lowerCollective(soapir::CommunicationOpInterface op,
           builder.getStringAttr(name), builder.getI64IntegerAttr(-1),
           soaprt::StreamAttr());
       holdBack(row, op);
+      if (op.getPriority())
+        row->setAttr(soaprt::priorityAttrName, builder.getUnitAttr());
     };
     create(member.sends, tag);
     if (reducesTwice)

@@ -144,12 +144,12 @@ soap_status soap_program_simulation(soap_model *model, size_t program,
             end->size() != devices->size())
           invalid("expected simulated times of every device for '",
                   task->name()->c_str(), "', got: others");
-        bool isMove = task->kind() == fb::SimulatedKind::Move;
+        auto stream = static_cast<uint32_t>(task->stream());
         for (uint32_t i = 0; i != devices->size(); ++i)
           model->simulation.push_back({task->name()->c_str(), nullptr,
                                        nameOf(task->kind()), devices->Get(i),
-                                       isMove ? 1u : 0u, 0, -1, SOAP_STEP,
-                                       start->Get(i), end->Get(i), 0});
+                                       stream, 0, -1, SOAP_STEP, start->Get(i),
+                                       end->Get(i), 0});
       }
     std::stable_sort(model->simulation.begin(), model->simulation.end(),
                      [](const soap_event &a, const soap_event &b) {

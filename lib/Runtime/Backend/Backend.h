@@ -31,7 +31,7 @@
 namespace soap::runtime {
 
 /// A place in a stream that another stream waits for. One stream records an
-/// event and one waits for it, as often as it is recorded and in the same
+/// event, and one waits for it, as often as it is recorded and in the same
 /// order: wait number n ends when record number n has run. Unless streams run
 /// in place, a record is enqueued before its wait.
 class Event {
@@ -106,8 +106,11 @@ public:
   virtual void unpin(char *host) {}
   /// @}
 
-  /// `patience` of waits of the stream, where the host does the waiting.
-  virtual std::unique_ptr<Stream> makeStream(Patience patience) = 0;
+  /// `patience` of waits of the stream, where the host does the waiting. The
+  /// commands of a stream with priority go before those of others, where the
+  /// device can do that.
+  virtual std::unique_ptr<Stream> makeStream(Patience patience,
+                                             bool hasPriority) = 0;
   virtual std::unique_ptr<Event> makeEvent() = 0;
 
   /// Chooses a kernel for the calling thread's number of threads. `constant[i]`

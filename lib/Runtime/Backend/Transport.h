@@ -55,6 +55,7 @@ struct CollectiveShape {
 struct CollectivePart {
   CollectiveShape shape;
   std::vector<DeviceSpan> send, receive;
+  bool hasPriority = false; ///< It runs on the priority streams.
 };
 
 /// The processes that run a model together, as a transport sees them.
@@ -108,6 +109,16 @@ struct DevicePlace {
 /// What moves data between devices, where a backend has a choice.
 enum class DeviceTransport { Auto, Host, Peer, Nccl };
 
+/// The members of collectives, and whether they run on the priority streams.
+struct CollectiveGroup {
+  std::vector<uint32_t> members;
+  bool hasPriority = false;
+
+  bool operator==(const CollectiveGroup &other) const {
+    return members == other.members && hasPriority == other.hasPriority;
+  }
+};
+
 /// What a backend's own transport has to connect.
 struct TransportOptions {
   /// Between the host memories of the devices; outlives the transport.
@@ -120,7 +131,7 @@ struct TransportOptions {
   uint32_t devices = 0;            ///< Of all processes.
   std::vector<DevicePlace> places; ///< Of this process's devices.
   /// Of the collectives of all programs, in table order.
-  std::vector<std::vector<uint32_t>> groups;
+  std::vector<CollectiveGroup> groups;
   /// Between two devices, messages are received in the order in which they are
   /// sent, but for those of one row.
   bool messagesAreOrdered = true;

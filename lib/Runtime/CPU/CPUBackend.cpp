@@ -76,7 +76,8 @@ public:
   void discard(DevicePointer block, uint64_t offset, uint64_t bytes) override {
     discardPages(hostAddress(block), offset, bytes);
   }
-  std::unique_ptr<Stream> makeStream(Patience patience) override {
+  std::unique_ptr<Stream> makeStream(Patience patience,
+                                     bool /*hasPriority*/) override {
     return std::make_unique<CPUStream>(patience);
   }
   std::unique_ptr<Event> makeEvent() override {

@@ -11,28 +11,31 @@
 
 using namespace soap::runtime::cuda;
 
-CommunicatorPlan::CommunicatorPlan(
-    uint32_t devices, const std::vector<std::vector<uint32_t>> &groups,
-    unsigned mostPerDevice) {
+CommunicatorPlan::CommunicatorPlan(uint32_t devices,
+                                   const std::vector<CollectiveGroup> &groups,
+                                   unsigned mostPerDevice) {
   std::vector<uint32_t> all(devices);
   std::iota(all.begin(), all.end(), 0U);
-  groups_.push_back(all);
-  std::vector<unsigned> used(devices, 1);
-  for (const std::vector<uint32_t> &group : groups) {
+  groups_.push_back({all, false});
+  if (std::any_of(groups.begin(), groups.end(),
+                  [](const CollectiveGroup &g) { return g.hasPriority; }))
+    groups_.push_back({all, true});
+  std::vector<unsigned> used(devices, static_cast<unsigned>(groups_.size()));
+  for (const CollectiveGroup &group : groups) {
     // A member alone copies.
-    if (group.size() < 2 || find(group))
+    if (group.members.size() < 2 || find(group))
       continue;
-    if (std::any_of(group.begin(), group.end(),
+    if (std::any_of(group.members.begin(), group.members.end(),
                     [&](uint32_t d) { return used[d] >= mostPerDevice; }))
       continue;
-    for (uint32_t device : group)
+    for (uint32_t device : group.members)
       ++used[device];
     groups_.push_back(group);
   }
 }
 
 std::optional<size_t>
-CommunicatorPlan::find(const std::vector<uint32_t> &group) const {
+CommunicatorPlan::find(const CollectiveGroup &group) const {
   auto it = std::find(groups_.begin(), groups_.end(), group);
   if (it == groups_.end())
     return std::nullopt;

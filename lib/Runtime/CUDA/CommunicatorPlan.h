@@ -8,6 +8,7 @@
 #ifndef SOAP_LIB_RUNTIME_CUDA_COMMUNICATORPLAN_H
 #define SOAP_LIB_RUNTIME_CUDA_COMMUNICATORPLAN_H
 
+#include "Backend/Transport.h"
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,23 +19,27 @@ namespace soap::runtime::cuda {
 /// The groups of devices that get a communicator, the same in all processes. A
 /// communicator takes memory of each of its GPUs, so a device is in at most so
 /// many; what other groups do is sent and received over that of all devices.
+/// What runs on priority streams has communicators of its own, since all calls
+/// of one communicator are in order.
 class CommunicatorPlan {
 public:
   /// What one device may be in, that of all devices included.
   static constexpr unsigned kMostPerDevice = 16;
 
   /// `groups`: of all collectives, in table order. The first ones get theirs.
-  CommunicatorPlan(uint32_t devices,
-                   const std::vector<std::vector<uint32_t>> &groups,
+  CommunicatorPlan(uint32_t devices, const std::vector<CollectiveGroup> &groups,
                    unsigned mostPerDevice = kMostPerDevice);
 
-  /// Members by rank. The first group is that of all devices, in order.
-  const std::vector<std::vector<uint32_t>> &groups() const { return groups_; }
+  /// Members by rank. The first group is that of all devices, in order; the
+  /// second, if any has priority, is the same with priority.
+  const std::vector<CollectiveGroup> &groups() const { return groups_; }
   /// The number of a group's communicator; nothing if it has none.
-  std::optional<size_t> find(const std::vector<uint32_t> &group) const;
+  std::optional<size_t> find(const CollectiveGroup &group) const;
+  /// The number of the one of all devices.
+  static size_t ofAll(bool hasPriority) { return hasPriority ? 1 : 0; }
 
 private:
-  std::vector<std::vector<uint32_t>> groups_;
+  std::vector<CollectiveGroup> groups_;
 };
 
 } // namespace soap::runtime::cuda

@@ -47,10 +47,10 @@ static ncclUniqueId fromHex(const std::string &text) {
 Communicators::Communicators(CommunicatorPlan plan,
                              std::vector<DeviceGpu> devices, Peers *peers)
     : plan_(std::move(plan)), devices_(std::move(devices)), peers_(peers) {
-  for (const std::vector<uint32_t> &group : plan_.groups()) {
+  for (const CollectiveGroup &group : plan_.groups()) {
     std::string &id = ids_.emplace_back();
     for (const DeviceGpu &own : devices_)
-      if (own.device == group[0]) {
+      if (own.device == group.members[0]) {
         ncclUniqueId unique = {};
         checkNccl(nccl().ncclGetUniqueId(&unique),
                   "to make the name of a communicator");
@@ -107,7 +107,7 @@ void Communicators::connect(const std::vector<std::string> &introductions) {
 //===----------------------------------------------------------------------===//
 
 void Communicators::makeOne(size_t communicator, const std::string &id) {
-  const std::vector<uint32_t> &group = plan_.groups()[communicator];
+  const std::vector<uint32_t> &group = plan_.groups()[communicator].members;
   std::vector<std::pair<uint32_t, ncclComm_t>> made;
   checkNccl(nccl().ncclGroupStart(), "to begin a group");
   for (size_t rank = 0; rank != group.size(); ++rank)

@@ -207,8 +207,8 @@ bool CudaDevice::isPinned(const char *host) const {
   return static_cast<uint64_t>(host - block->first) < block->second;
 }
 
-std::unique_ptr<Stream> CudaDevice::makeStream(Patience) {
-  return std::make_unique<CudaStream>(*this);
+std::unique_ptr<Stream> CudaDevice::makeStream(Patience, bool hasPriority) {
+  return std::make_unique<CudaStream>(*this, hasPriority);
 }
 
 std::unique_ptr<Event> CudaDevice::makeEvent() {

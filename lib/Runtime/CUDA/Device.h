@@ -70,7 +70,8 @@ public:
   void free(DevicePointer block, uint64_t bytes) override;
   void pin(char *host, uint64_t bytes) override;
   void unpin(char *host) override;
-  std::unique_ptr<Stream> makeStream(Patience patience) override;
+  std::unique_ptr<Stream> makeStream(Patience patience,
+                                     bool hasPriority) override;
   std::unique_ptr<Event> makeEvent() override;
   std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
                                      const std::vector<bool> &constant,

@@ -20,6 +20,15 @@ DevicePointer DeviceScratch::data() {
   return block_.data();
 }
 
+std::shared_ptr<DeviceScratch> DeviceScratches::get(CudaDevice &device,
+                                                    bool hasPriority) {
+  std::weak_ptr<DeviceScratch> &known = known_[{&device, hasPriority}];
+  std::shared_ptr<DeviceScratch> scratch = known.lock();
+  if (!scratch)
+    known = scratch = std::make_shared<DeviceScratch>(device);
+  return scratch;
+}
+
 void cuda::copySpan(CudaStream &stream, const DeviceSpan &from,
                     const DeviceSpan &to) {
   if (!(from.data == to.data) && from.bytes)

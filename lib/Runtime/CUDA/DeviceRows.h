@@ -17,6 +17,7 @@
 #include "Backend/Transport.h"
 #include "CUDA/Stream.h"
 #include <functional>
+#include <map>
 
 namespace soap::runtime::cuda {
 
@@ -30,7 +31,7 @@ public:
 using MakeMessages =
     std::function<std::unique_ptr<Messages>(const ExchangePart &)>;
 
-/// Device memory that the rows of one device share, since one runs after the
+/// Device memory that the rows of one stream share, since one runs after the
 /// other. Allocated at the first use, when all rows are made.
 class DeviceScratch {
 public:
@@ -42,6 +43,16 @@ private:
   CudaDevice &device_;
   uint64_t bytes_ = 0;
   DeviceBlock block_;
+};
+
+/// Those of the communication streams and priority streams of all devices,
+/// which belong to their rows.
+class DeviceScratches {
+public:
+  std::shared_ptr<DeviceScratch> get(CudaDevice &device, bool hasPriority);
+
+private:
+  std::map<std::pair<CudaDevice *, bool>, std::weak_ptr<DeviceScratch>> known_;
 };
 
 /// A row between device memories. If enqueuing it fails, others would wait for

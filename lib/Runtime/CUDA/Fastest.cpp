@@ -22,7 +22,7 @@ static size_t measure(CudaDevice &device, size_t count, uint64_t resultBytes,
   } catch (const Error &) {
     return 0; // There is no memory to measure in.
   }
-  CudaStream stream(device);
+  CudaStream stream(device, /*hasPriority=*/false);
   std::vector<int64_t> starts(count), ends(count);
   std::vector<size_t> taken;
   std::exception_ptr refusal;

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Messages go over the communicator of all devices, collectives over that of
-// their group, if it has one. All are enqueued on the communication streams, in
-// the order of the programs, which is one that all devices keep. What NCCL does
-// not know is made of messages and joined here, or staged through the host.
+// their group, if it has one; those of priority streams over others than those
+// of communication streams. All are enqueued in the order of the programs,
+// which is one that all devices keep. What NCCL does not know is made of
+// messages and joined here, or staged through the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,15 +33,18 @@ using SharedCommunicators = std::shared_ptr<Communicators>;
 
 class NcclMessages final : public Messages {
 public:
-  NcclMessages(SharedCommunicators communicators, const ExchangePart &part)
-      : communicators_(std::move(communicators)), device_(part.device),
-        sends_(ordered(part.sends)), receives_(ordered(part.receives)) {}
+  NcclMessages(SharedCommunicators communicators, bool hasPriority,
+               const ExchangePart &part)
+      : communicators_(std::move(communicators)),
+        communicator_(CommunicatorPlan::ofAll(hasPriority)),
+        device_(part.device), sends_(ordered(part.sends)),
+        receives_(ordered(part.receives)) {}
 
   void enqueue(CudaStream &stream) override {
     if (sends_.empty() && receives_.empty())
       return;
     stream.gpu().use();
-    communicators_->enqueue(0, device_, [&](ncclComm_t handle) {
+    communicators_->enqueue(communicator_, device_, [&](ncclComm_t handle) {
       for (const MessagePart &message : receives_)
         checkNccl(nccl().ncclRecv(addressOf(message.span.data),
                                   message.span.bytes, ncclUint8,
@@ -72,6 +76,7 @@ private:
   }
 
   SharedCommunicators communicators_;
+  size_t communicator_;
   uint32_t device_;
   std::vector<MessagePart> sends_, receives_;
 };
@@ -230,7 +235,7 @@ public:
   std::unique_ptr<RowAction> makeExchange(BackendDevice &device,
                                           ExchangePart part) override {
     watch(device, part.device);
-    return prepared(makeDeviceExchange(part, messages()));
+    return prepared(makeDeviceExchange(part, messages(/*hasPriority=*/false)));
   }
 
   std::unique_ptr<RowAction> makeCollective(BackendDevice &device,
@@ -239,14 +244,12 @@ public:
     uint32_t number = part.shape.group[part.shape.member];
     watch(device, number);
     auto &own = static_cast<CudaDevice &>(device);
-    std::shared_ptr<DeviceScratch> scratch = scratches_[number].lock();
-    if (!scratch) {
-      scratch = std::make_shared<DeviceScratch>(own);
-      scratches_[number] = scratch;
-    }
+    std::shared_ptr<DeviceScratch> scratch =
+        scratches_.get(own, part.hasPriority);
     if (auto row = makeOfNccl(part, scratch))
       return prepared(std::move(row));
-    if (auto row = makeDirectCollective(own, part, messages(), scratch))
+    if (auto row = makeDirectCollective(own, part, messages(part.hasPriority),
+                                        scratch))
       return prepared(std::move(row));
     return staged_->makeCollective(device, std::move(part));
   }
@@ -257,9 +260,9 @@ public:
   }
 
 private:
-  MakeMessages messages() const {
-    return [all = communicators_](const ExchangePart &part) {
-      return std::make_unique<NcclMessages>(all, part);
+  MakeMessages messages(bool hasPriority) const {
+    return [all = communicators_, hasPriority](const ExchangePart &part) {
+      return std::make_unique<NcclMessages>(all, hasPriority, part);
     };
   }
 
@@ -268,7 +271,7 @@ private:
   makeOfNccl(const CollectivePart &part,
              std::shared_ptr<DeviceScratch> scratch) const {
     std::optional<size_t> communicator =
-        communicators_->plan().find(part.shape.group);
+        communicators_->plan().find({part.shape.group, part.hasPriority});
     if (!communicator)
       return nullptr;
     NcclReduction reduction = {ncclUint8, ncclSum};
@@ -307,7 +310,7 @@ private:
   std::unique_ptr<Transport> staged_;
   bool isCapturable_;
   SharedCommunicators communicators_;
-  std::map<uint32_t, std::weak_ptr<DeviceScratch>> scratches_;
+  DeviceScratches scratches_;
 };
 } // namespace
 

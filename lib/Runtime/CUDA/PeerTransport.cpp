@@ -157,12 +157,8 @@ public:
                                             CollectivePart part) override {
     checkReduction(part.shape);
     auto &own = static_cast<CudaDevice &>(device);
-    std::shared_ptr<DeviceScratch> scratch = scratches_[&own].lock();
-    if (!scratch) {
-      scratch = std::make_shared<DeviceScratch>(own);
-      scratches_[&own] = scratch;
-    }
-    auto row = makeDirectCollective(own, part, messagesOf(device), scratch);
+    auto row = makeDirectCollective(own, part, messagesOf(device),
+                                    scratches_.get(own, part.hasPriority));
     if (!row)
       return staged_->makeCollective(device, std::move(part));
     return prepared(std::move(row));
@@ -199,7 +195,7 @@ private:
   std::unique_ptr<Transport> staged_;
   std::shared_ptr<PeerLinks> links_;
   std::set<const Gpu *> seen_;
-  std::map<CudaDevice *, std::weak_ptr<DeviceScratch>> scratches_;
+  DeviceScratches scratches_;
 };
 } // namespace
 

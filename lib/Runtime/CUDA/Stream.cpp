@@ -15,11 +15,15 @@ using namespace soap;
 using namespace soap::runtime;
 using namespace soap::runtime::cuda;
 
-CudaStream::CudaStream(CudaDevice &device) : device_(device), calls_(device) {
+CudaStream::CudaStream(CudaDevice &device, bool hasPriority)
+    : device_(device), calls_(device) {
   gpu().use();
-  check(
-      driver().cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
-      "a stream");
+  int least = 0, greatest = 0;
+  check(driver().cuCtxGetStreamPriorityRange(&least, &greatest),
+        "priorities of streams");
+  check(driver().cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING,
+                                            hasPriority ? greatest : least),
+        "a stream");
   device.streams_.push_back(this);
 }
 

@@ -14,12 +14,13 @@
 
 namespace soap::runtime::cuda {
 
-/// A stream that does not wait for the default one. Boxes that are not dense
+/// A stream that does not wait for the default one, with the GPU's greatest
+/// priority or its least. Boxes that are not dense
 /// are copied by a kernel within the device, and row by row from and to the
 /// host.
 class CudaStream final : public Stream {
 public:
-  explicit CudaStream(CudaDevice &device);
+  CudaStream(CudaDevice &device, bool hasPriority);
   ~CudaStream() override;
 
   void copy(const StridedCopy &box, DevicePointer from,

@@ -45,15 +45,33 @@ Device::Device(const DevicePlace &place,
   if (split.areMates)
     computing.mates = &mates_;
   streams_[static_cast<size_t>(fb::Stream::Compute)] =
-      device_->makeStream(computing);
+      device_->makeStream(computing, /*hasPriority=*/false);
   streams_[static_cast<size_t>(fb::Stream::Communication)] =
-      device_->makeStream(split.communicationStream);
+      device_->makeStream(split.communicationStream, /*hasPriority=*/false);
   programs_.resize(items(table_->programs()).size());
   for (uint32_t p = 0; p != programs_.size(); ++p) {
     makeRows(p, links);
     linkWaits(programs_[p]);
   }
+  if (hasRows(fb::Stream::Priority))
+    streams_[static_cast<size_t>(fb::Stream::Priority)] =
+        device_->makeStream(split.communicationStream, /*hasPriority=*/true);
   shareMovingMemory();
+}
+
+bool Device::hasRows(fb::Stream stream) const {
+  return std::any_of(
+      programs_.begin(), programs_.end(), [&](const DeviceProgram &program) {
+        return !program.streams[static_cast<size_t>(stream)].rows.empty();
+      });
+}
+
+std::vector<fb::Stream> Device::otherThreads() const {
+  std::vector<fb::Stream> streams;
+  for (fb::Stream stream : {fb::Stream::Communication, fb::Stream::Priority})
+    if (traits_.runsInPlace && hasRows(stream))
+      streams.push_back(stream);
+  return streams;
 }
 
 Device::~Device() {
@@ -100,46 +118,48 @@ void Device::makeRows(uint32_t number, const Links &links) {
 }
 
 void Device::shareMovingMemory() {
-  // Rows that move data run one after the other: feeds and drains outside of
-  // the step, the others in one stream.
-  uint64_t bytes = 0;
+  MovingMemory memory;
   auto forEachMoving = [&](auto fn) {
     for (DeviceProgram &program : programs_)
       for (StreamProgram &stream : program.streams)
         for (ProgramRow &row : stream.rows)
           if (movesData(*row.row))
-            fn(*row.action);
+            fn(row.row->stream(), *row.action);
   };
-  forEachMoving(
-      [&](RowAction &row) { bytes = std::max(bytes, row.ownBytes()); });
-  communication_ = Arena(bytes);
-  if (bytes)
-    device_->pin(communication_.data(), bytes);
-  forEachMoving(
-      [&](RowAction &row) { row.setOwnMemory(communication_.data()); });
+  forEachMoving([&](fb::Stream stream, RowAction &row) {
+    memory.add(stream, row.ownBytes());
+  });
+  communication_ = Arena(memory.bytes());
+  if (memory.bytes())
+    device_->pin(communication_.data(), memory.bytes());
+  forEachMoving([&](fb::Stream stream, RowAction &row) {
+    row.setOwnMemory(communication_.data() + memory.begin(stream));
+  });
 }
 
 void Device::linkWaits(DeviceProgram &program) {
   // A stream is in order: a wait stands for all earlier rows of the other
-  // stream, and for all later rows of this one.
-  uint32_t awaited[2] = {0, 0};
+  // stream, and for all later rows of this one. [stream that waits][other]
+  std::array<std::array<uint32_t, streamCount>, streamCount> awaited = {};
   for (const auto &[stream, position] : program.positions) {
     ProgramRow &row = program.streams[stream].rows[position];
-    uint32_t last = awaited[stream];
+    std::array<uint32_t, streamCount> last = awaited[stream];
     for (uint32_t wait : items(row.row->waits())) {
       auto [other, at] = program.positions[wait];
       // Phases come one after the other by themselves, and a captured one must
       // not wait for what is not in it.
       const ProgramRow &before = program.streams[other].rows[at];
       if (other != stream && before.row->phase() == row.row->phase())
-        last = std::max(last, at + 1);
+        last[other] = std::max(last[other], at + 1);
     }
-    if (last == awaited[stream])
-      continue;
-    awaited[stream] = last;
-    ProgramRow &signal = program.streams[1 - stream].rows[last - 1];
-    signal.event = device_->makeEvent();
-    row.awaited = signal.event.get();
+    for (size_t other = 0; other != streamCount; ++other) {
+      if (last[other] == awaited[stream][other])
+        continue;
+      awaited[stream][other] = last[other];
+      ProgramRow &signal = program.streams[other].rows[last[other] - 1];
+      signal.events[stream] = device_->makeEvent();
+      row.awaited[other] = signal.events[stream].get();
+    }
   }
 }
 
@@ -149,11 +169,12 @@ Device::enqueue(uint8_t number, uint32_t position, const Step &current,
   StreamProgram &program = programs_[current.program].streams[number];
   ProgramRow &row = program.rows[position];
   Stream &stream = *streams_[number];
-  if (row.awaited && !SOAP_FAULT("wait-ignored"))
-    stream.wait(*row.awaited);
+  for (Event *awaited : row.awaited)
+    if (awaited && !SOAP_FAULT("wait-ignored"))
+      stream.wait(*awaited);
   // This is no fault. It delays the communication of each device by another
   // time, so that a missing wait shows.
-  if (SOAP_FAULT("communication-slow") && number == 1)
+  if (SOAP_FAULT("communication-slow") && number != 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(50 * (id_ + 1)));
   if (trace)
     stream.stamp(program.times[position].start);
@@ -166,8 +187,9 @@ Device::enqueue(uint8_t number, uint32_t position, const Step &current,
   if (trace)
     stream.stamp(program.times[position].end);
   ++program.rowsRun;
-  if (row.event)
-    stream.record(*row.event);
+  for (const std::unique_ptr<Event> &event : row.events)
+    if (event)
+      stream.record(*event);
 }
 
 std::exception_ptr Device::runInPlace(fb::Stream stream, fb::Phase phase,
@@ -232,7 +254,8 @@ std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
     guarded([&] { program.step->launch(); });
   }
   for (const std::unique_ptr<Stream> &stream : streams_)
-    guarded([&] { stream->synchronize(); });
+    if (stream)
+      guarded([&] { stream->synchronize(); });
   return failure;
 }
 

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A device has arenas, kernels and two streams of a backend, for the rows that
+// A device has arenas, kernels and streams of a backend, for the rows that
 // compute and for those that communicate, so that transfers progress while the
-// device computes. Where streams run in place, two threads enqueue its program,
-// one for each stream; else one thread enqueues all rows, in their order.
+// device computes; a third one, if a program has it, for collectives that do
+// not wait for the other communication. Where streams run in place, a thread
+// for each enqueues its rows; else one thread enqueues all rows, in their
+// order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +31,9 @@
 
 namespace soap::runtime {
 
+/// How many streams a device has at most.
+inline constexpr size_t streamCount = static_cast<size_t>(fb::Stream::MAX) + 1;
+
 /// When a row ran, in ns of the steady clock.
 struct RowTime {
   int64_t start = 0, end = 0;
@@ -38,11 +43,11 @@ struct RowTime {
 struct ProgramRow {
   std::unique_ptr<RowAction> action;
   const fb::Row *row = nullptr;
-  /// Set by the row of the other stream that this one waits for; null if there
-  /// is none that this stream has not waited for before.
-  Event *awaited = nullptr;
-  /// Set by this row if the other stream waits for it.
-  std::unique_ptr<Event> event;
+  /// By stream, set by the row there that this one waits for; null if there is
+  /// none that this stream has not waited for before.
+  std::array<Event *, streamCount> awaited = {};
+  /// By stream, set by this row if that stream waits for it.
+  std::array<std::unique_ptr<Event>, streamCount> events;
 };
 
 /// A stream's rows in order.
@@ -56,7 +61,7 @@ struct StreamProgram {
 
 /// A device's part of one program of the model.
 struct DeviceProgram {
-  StreamProgram streams[2];
+  std::array<StreamProgram, streamCount> streams;
   /// Its rows in table order: (stream, position).
   std::vector<std::pair<uint8_t, uint32_t>> positions;
   /// The rows of a step, captured.
@@ -75,7 +80,8 @@ public:
          const Backend &backend, const Links &links, const CoreSplit &split);
   ~Device();
 
-  /// Its two threads, where they have a core together.
+  /// Its threads that compute and that communicate, where they have a core
+  /// together.
   CoreMates &mates() { return mates_; }
 
   /// On the compute thread, once: loads, init program, kernels of the programs,
@@ -88,15 +94,9 @@ public:
   std::exception_ptr run(fb::Stream stream, fb::Phase phase, const Step &step,
                          bool trace);
 
-  /// True if run() is to be called for the communication stream, too, on a
+  /// Other streams than Compute for which run() is to be called, too, each on a
   /// thread of its own.
-  bool hasCommunicationThread() const {
-    return traits_.runsInPlace &&
-           std::any_of(programs_.begin(), programs_.end(),
-                       [](const DeviceProgram &program) {
-                         return !program.streams[1].rows.empty();
-                       });
-  }
+  std::vector<fb::Stream> otherThreads() const;
   const DeviceProgram &program(uint32_t index) const {
     return programs_[index];
   }
@@ -118,7 +118,8 @@ public:
   uint64_t rowsRun() const {
     uint64_t count = 0;
     for (const DeviceProgram &program : programs_)
-      count += program.streams[0].rowsRun + program.streams[1].rowsRun;
+      for (const StreamProgram &stream : program.streams)
+        count += stream.rowsRun;
     return count;
   }
   /// The implementation that each kernel of the table got; "" if not launched.
@@ -127,6 +128,7 @@ public:
   }
 
 private:
+  bool hasRows(fb::Stream stream) const;
   DevicePointer address(uint32_t buffer) const;
   void makeRows(uint32_t program, const Links &links);
   void shareMovingMemory();
@@ -154,7 +156,7 @@ private:
   DeviceBlock activations_, parameters_, scratchpad_;
   Arena communication_; ///< Host memory of the rows that move data.
   CoreMates mates_;
-  std::unique_ptr<Stream> streams_[2];
+  std::array<std::unique_ptr<Stream>, streamCount> streams_;
   std::vector<DeviceProgram> programs_; ///< As in the table.
   DeviceKernels kernels_;
   ConstantCache constants_;

@@ -196,7 +196,7 @@ MemoryNeeds runtime::planMemory(DeviceKernels &kernels,
       bind(*launch);
   ParameterUses uses(kernels, device);
   for (const fb::DeviceProgram *program : items(device.programs()))
-    for (fb::Stream stream : {fb::Stream::Compute, fb::Stream::Communication})
+    for (fb::Stream stream : fb::EnumValuesStream())
       for (const fb::Row *row : items(program->rows())) {
         const auto *launch = row->body_as_Launch();
         if (!launch || row->stream() != stream)

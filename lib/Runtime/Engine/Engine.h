@@ -120,7 +120,8 @@ private:
   template <typename Step>
   void serve(Step step);
   void computeLoop(Device &device, const std::vector<int> &cores);
-  void communicationLoop(Device &device, const std::vector<int> &cores);
+  void communicationLoop(Device &device, fb::Stream stream,
+                         const std::vector<int> &cores);
   /// Null if it is another process's.
   Device *localDevice(uint32_t number) const;
   bool leads(const Device &device) const {

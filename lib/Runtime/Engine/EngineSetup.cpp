@@ -118,9 +118,9 @@ std::vector<DevicePlace> Engine::places() const {
 
 std::unique_ptr<Transport> Engine::makeTransport(const Meetings &meetings,
                                                  bool isThrottled) const {
-  std::vector<std::vector<uint32_t>> groups;
+  std::vector<CollectiveGroup> groups;
   for (const Meetings::Meeting &meeting : meetings.meetings)
-    groups.push_back(meeting.group);
+    groups.push_back({meeting.group, meeting.hasPriority});
   auto devices = static_cast<uint32_t>(placement_.rankOf.size());
   std::unique_ptr<Transport> own = backend_->makeTransport(
       {*channels_, isThrottled, deviceTransport_, group_.get(), devices,

@@ -14,7 +14,7 @@ using namespace soap::runtime;
 void Engine::startThreads() {
   uint32_t count = 0;
   for (const auto &device : devices_)
-    count += device->hasCommunicationThread() ? 2 : 1;
+    count += 1 + static_cast<uint32_t>(device->otherThreads().size());
   threadCount_ = count;
   barrier_ = std::make_unique<Barrier>(count);
   auto startThread = [&](auto body) {
@@ -30,9 +30,9 @@ void Engine::startThreads() {
   for (size_t d = 0; d != devices_.size(); ++d) {
     Device &device = *devices_[d];
     startThread([this, &device, d] { computeLoop(device, split_.compute[d]); });
-    if (device.hasCommunicationThread())
-      startThread([this, &device, d] {
-        communicationLoop(device, split_.communication[d]);
+    for (fb::Stream stream : device.otherThreads())
+      startThread([this, &device, stream, d] {
+        communicationLoop(device, stream, split_.communication[d]);
       });
   }
   ready_.wait(count);
@@ -138,14 +138,16 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
   });
 }
 
-void Engine::communicationLoop(Device &device, const std::vector<int> &cores) {
+void Engine::communicationLoop(Device &device, fb::Stream stream,
+                               const std::vector<int> &cores) {
   runsCommands() = true;
   bindThread(cores);
-  if (split_.areMates)
+  // Mates are two.
+  if (split_.areMates && stream == fb::Stream::Communication)
     CoreMates::own() = &device.mates();
   serve([&](uint32_t &visits) {
-    meet(device, fb::Stream::Communication, visits);
-    runPhase(device, fb::Stream::Communication, fb::Phase::Step);
-    meet(device, fb::Stream::Communication, visits);
+    meet(device, stream, visits);
+    runPhase(device, stream, fb::Phase::Step);
+    meet(device, stream, visits);
   });
 }

@@ -60,6 +60,7 @@ MovingRows::make(const fb::Row &row, uint32_t program, uint32_t index) const {
       meets.meeting,        links.meetings.meetings[meets.meeting].firstChannel,
       collective.member(),  toVector(collective.group()),
       collective.combine(), collective.element()};
+  part.hasPriority = row.stream() == fb::Stream::Priority;
   for (const fb::Extent *extent : items(collective.send()))
     part.send.push_back(span(*extent));
   for (const fb::Extent *extent : items(collective.receive()))
@@ -105,7 +106,9 @@ class PlannedDevice final : public BackendDevice {
 public:
   DevicePointer allocate(uint64_t) override { return {}; }
   void free(DevicePointer, uint64_t) override {}
-  std::unique_ptr<Stream> makeStream(Patience) override { return nullptr; }
+  std::unique_ptr<Stream> makeStream(Patience, bool) override {
+    return nullptr;
+  }
   std::unique_ptr<Event> makeEvent() override { return nullptr; }
   std::unique_ptr<Kernel> makeKernel(const fb::Kernel &,
                                      const std::vector<bool> &,
@@ -130,7 +133,7 @@ uint64_t runtime::mostCommunicationBytes(const fb::Model &model,
   HostLinks host;
   Links links{meetings, *transport, channels, host};
   MovingRows rows{device, planned, links, address};
-  uint64_t bytes = 0;
+  MovingMemory memory;
   auto add = [&](const fb::Row *row, uint32_t program, uint32_t index) {
     std::unique_ptr<RowAction> action;
     if (const auto *feed = row->body_as_Feed())
@@ -142,7 +145,7 @@ uint64_t runtime::mostCommunicationBytes(const fb::Model &model,
     else if (movesData(*row))
       action = rows.make(*row, program, index);
     if (action)
-      bytes = std::max(bytes, action->ownBytes());
+      memory.add(row->stream(), action->ownBytes());
   };
   for (uint32_t program = 0; program != items(model.programs()).size();
        ++program) {
@@ -150,5 +153,5 @@ uint64_t runtime::mostCommunicationBytes(const fb::Model &model,
     for (const fb::Row *row : rowsOf(*model.devices()->Get(device), program))
       add(row, program, index++);
   }
-  return bytes;
+  return memory.bytes();
 }

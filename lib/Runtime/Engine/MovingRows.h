@@ -37,6 +37,29 @@ struct MovingRows {
                                   uint32_t index) const;
 };
 
+/// Where the memory lies that rows which move data need beside buffers. Feeds,
+/// drains and rows of the communication stream run one after the other and
+/// share it; so do those of the priority stream, which run beside them.
+class MovingMemory {
+public:
+  void add(fb::Stream stream, uint64_t bytes) {
+    uint64_t &most = stream == fb::Stream::Priority ? priority_ : shared_;
+    most = std::max(most, bytes);
+  }
+  /// @{ When all rows have been added: all of it, and where the part of a
+  /// stream begins, at a multiple of 64.
+  uint64_t bytes() const {
+    return priority_ ? begin(fb::Stream::Priority) + priority_ : shared_;
+  }
+  uint64_t begin(fb::Stream stream) const {
+    return stream == fb::Stream::Priority ? (shared_ + 63) / 64 * 64 : 0;
+  }
+  /// @}
+
+private:
+  uint64_t shared_ = 0, priority_ = 0;
+};
+
 /// The most memory that the rows of a device need beside its buffers, whatever
 /// processes the devices are in: as if each, and the host, had one for itself.
 uint64_t mostCommunicationBytes(const fb::Model &model,

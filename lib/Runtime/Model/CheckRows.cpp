@@ -39,9 +39,12 @@ void Checker::row(const fb::Row *row, uint32_t index, bool init) {
               row->body_type() == fb::RowBody::Drain;
   if (init && (communicates || host || row->stream() != fb::Stream::Compute))
     bad("an init row other than a launch or a copy on the compute stream");
-  if (communicates && (row->stream() != fb::Stream::Communication ||
-                       row->phase() != fb::Phase::Step))
-    bad("communication outside of the communication stream or the step");
+  if (communicates &&
+      (row->stream() == fb::Stream::Compute || row->phase() != fb::Phase::Step))
+    bad("communication outside of the communication streams or the step");
+  if (row->stream() == fb::Stream::Priority &&
+      row->body_type() != fb::RowBody::Collective)
+    bad("a row other than a collective on the priority stream");
   if (row->phase() != fb::Phase::Step && row->stream() != fb::Stream::Compute)
     bad("a feed or drain row outside of the compute stream");
   switch (row->body_type()) {

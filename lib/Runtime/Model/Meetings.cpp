@@ -130,8 +130,9 @@ static void checkExtents(const std::vector<const fb::Collective *> &members) {
 
 static void matchCollectives(const fb::Model &model, uint32_t program,
                              Meetings &result) {
-  // The n-th collective of a member over (group, tag) meets the n-th of others.
-  using Key = std::pair<std::vector<uint32_t>, uint32_t>;
+  // The n-th collective of a member over (group, tag) meets the n-th of others
+  // on the same stream.
+  using Key = std::tuple<std::vector<uint32_t>, uint32_t, fb::Stream>;
   std::map<Key, std::vector<uint32_t>> known; // Key -> meetings in order.
   std::vector<std::vector<const fb::Collective *>> members;
   // Meetings of earlier programs have the numbers below.
@@ -144,13 +145,16 @@ static void matchCollectives(const fb::Model &model, uint32_t program,
       const auto *collective = rows[r]->body_as_Collective();
       if (!collective)
         continue;
-      Key key{toVector(collective->group()), collective->tag()};
+      Key key{toVector(collective->group()), collective->tag(),
+              rows[r]->stream()};
       uint32_t visit = visits[key]++;
       std::vector<uint32_t> &list = known[key];
       if (visit == list.size()) {
         list.push_back(static_cast<uint32_t>(result.meetings.size()));
-        result.meetings.push_back({key.first});
-        members.emplace_back(key.first.size(), nullptr);
+        const std::vector<uint32_t> &group = std::get<0>(key);
+        result.meetings.push_back(
+            {group, rows[r]->stream() == fb::Stream::Priority});
+        members.emplace_back(group.size(), nullptr);
       }
       uint32_t id = list[visit];
       members[id - first][collective->member()] = collective;
@@ -206,7 +210,7 @@ public:
     for (uint32_t d = 0; d != devices.size(); ++d) {
       auto rows = rowsOf(*devices[d], program_);
       ended_.emplace_back(rows.size(), false);
-      for (unsigned stream = 0; stream != 2; ++stream)
+      for (fb::Stream stream : fb::EnumValuesStream())
         cursors_.push_back({d, stream});
     }
     for (bool progress = true; progress;) {
@@ -226,7 +230,7 @@ public:
 private:
   struct Cursor {
     uint32_t device;
-    unsigned stream;
+    fb::Stream stream;
     uint32_t row = 0;
     bool posted = false;
   };
@@ -236,7 +240,7 @@ private:
     bool progress = false;
     for (; cursor.row < rows.size(); ++cursor.row, cursor.posted = false) {
       const fb::Row *row = rows[cursor.row];
-      if (static_cast<unsigned>(row->stream()) != cursor.stream)
+      if (row->stream() != cursor.stream)
         continue;
       const Meetings::RowLinks &links =
           meetings_.rows[program_][cursor.device][cursor.row];

@@ -22,6 +22,7 @@ struct Meetings {
   };
   struct Meeting {
     std::vector<uint32_t> group;
+    bool hasPriority = false; ///< Its rows are on the priority streams.
     /// The channel from member i to member k is firstChannel + i * n + k.
     uint32_t firstChannel = 0;
   };

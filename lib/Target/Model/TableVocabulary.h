@@ -26,7 +26,9 @@ SOAP_SAME(Phase::Drain);
 static_assert(fb::Phase::MAX == fb::Phase::Drain);
 SOAP_SAME(Stream::Compute);
 SOAP_SAME(Stream::Communication);
-static_assert(fb::Stream::MAX == fb::Stream::Communication);
+SOAP_SAME(Stream::Priority);
+static_assert(fb::Stream::MAX == fb::Stream::Priority &&
+              static_cast<int>(fb::Stream::MAX) + 1 == numStreams);
 SOAP_SAME(Space::Activations);
 SOAP_SAME(Space::Parameters);
 static_assert(fb::Space::MAX == fb::Space::Parameters);

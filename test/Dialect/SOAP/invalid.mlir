@@ -362,9 +362,19 @@ func.func @bucket_negative(%a: !soap.shard<tensor<4xf32>, on 0, partial = sum>, 
 
 // Tests that members of a bucket, which follow each other, are one collective.
 func.func @bucket_algorithms(%a: !soap.shard<tensor<4xf32>, on 0, partial = sum>, %b: !soap.shard<tensor<4xf32>, on 1, partial = sum>) {
-  // expected-error @below {{expected the next reduction of bucket 0 to have the same devices, algorithm, element type and combiner}}
+  // expected-error @below {{expected the next reduction of bucket 0 to have the same devices, algorithm, priority, element type and combiner}}
   %g:2 = soap.all_reduce %a, %b over [0, 1] algorithm ring bucket 0 behind "x" action 0 : !soap.shard<tensor<4xf32>, on 0, partial = sum>, !soap.shard<tensor<4xf32>, on 1, partial = sum> -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>, !soap.shard<tensor<4xf32>, on 1> as #soap.box<"x":0, [0:4]>)
   %h:2 = soap.all_reduce %a, %b over [0, 1] algorithm tree bucket 0 behind "x" action 0 : !soap.shard<tensor<4xf32>, on 0, partial = sum>, !soap.shard<tensor<4xf32>, on 1, partial = sum> -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>, !soap.shard<tensor<4xf32>, on 1> as #soap.box<"x":0, [0:4]>)
+  return
+}
+
+// -----
+
+// Tests that members of a bucket run on one kind of streams.
+func.func @bucket_priorities(%a: !soap.shard<tensor<4xf32>, on 0, partial = sum>, %b: !soap.shard<tensor<4xf32>, on 1, partial = sum>) {
+  // expected-error @below {{expected the next reduction of bucket 0 to have the same devices, algorithm, priority, element type and combiner}}
+  %g:2 = soap.all_reduce %a, %b over [0, 1] priority bucket 0 behind "x" action 0 : !soap.shard<tensor<4xf32>, on 0, partial = sum>, !soap.shard<tensor<4xf32>, on 1, partial = sum> -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>, !soap.shard<tensor<4xf32>, on 1> as #soap.box<"x":0, [0:4]>)
+  %h:2 = soap.all_reduce %a, %b over [0, 1] bucket 0 behind "x" action 0 : !soap.shard<tensor<4xf32>, on 0, partial = sum>, !soap.shard<tensor<4xf32>, on 1, partial = sum> -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>, !soap.shard<tensor<4xf32>, on 1> as #soap.box<"x":0, [0:4]>)
   return
 }
 

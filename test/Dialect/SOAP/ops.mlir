@@ -83,8 +83,8 @@ func.func @actions(%a: !soap.shard<tensor<4x8xf32>, on 0>, %b: !soap.shard<tenso
   // CHECK: soap.transfer %{{.*}}, %{{.*}} halo action 1 :
   %h:2 = soap.transfer %a, %b halo action 1 : !soap.shard<tensor<4x8xf32>, on 0>, !soap.shard<tensor<4x8xf32>, on 1>
     -> (!soap.shard<tensor<4x8xf32>, on 1> as #soap.box<"x":0, [0:4, 0:8]>, !soap.shard<tensor<4x8xf32>, on 0> as #soap.box<"x":0, [4:8, 0:8]>)
-  // CHECK: soap.all_gather %{{.*}}, %{{.*}} over [0, 1] algorithm ring action 0 :
-  %g:2 = soap.all_gather %a, %b over [0, 1] algorithm ring action 0 : !soap.shard<tensor<4x8xf32>, on 0>, !soap.shard<tensor<4x8xf32>, on 1>
+  // CHECK: soap.all_gather %{{.*}}, %{{.*}} over [0, 1] algorithm ring priority action 0 :
+  %g:2 = soap.all_gather %a, %b over [0, 1] algorithm ring priority action 0 : !soap.shard<tensor<4x8xf32>, on 0>, !soap.shard<tensor<4x8xf32>, on 1>
     -> (!soap.shard<tensor<8x8xf32>, on 0> as #soap.box<"x":0, [0:8, 0:8]>, !soap.shard<tensor<8x8xf32>, on 1> as #soap.box<"x":0, [0:8, 0:8]>)
   // CHECK: soap.all_to_all %{{.*}}, %{{.*}} over [0, 1] action 0 :
   %w:2 = soap.all_to_all %a, %b over [0, 1] algorithm direct action 0 : !soap.shard<tensor<4x8xf32>, on 0>, !soap.shard<tensor<4x8xf32>, on 1>
@@ -92,8 +92,8 @@ func.func @actions(%a: !soap.shard<tensor<4x8xf32>, on 0>, %b: !soap.shard<tenso
   // CHECK: soap.all_reduce %{{.*}}, %{{.*}} over [0, 1] algorithm tree action 0 :
   %r:2 = soap.all_reduce %p, %q over [0, 1] algorithm tree action 0 : !soap.shard<tensor<4x8xf32>, on 0, partial = sum>, !soap.shard<tensor<4x8xf32>, on 1, partial = sum>
     -> (!soap.shard<tensor<4x8xf32>, on 0> as #soap.box<"x":0, [0:4, 0:8]>, !soap.shard<tensor<4x8xf32>, on 1> as #soap.box<"x":0, [0:4, 0:8]>)
-  // CHECK: soap.all_reduce %{{.*}}, %{{.*}} over [0, 1] bucket 3 behind "y" action 1 :
-  %joint:2 = soap.all_reduce %p, %q over [0, 1] bucket 3 behind "y" action 1 : !soap.shard<tensor<4x8xf32>, on 0, partial = sum>, !soap.shard<tensor<4x8xf32>, on 1, partial = sum>
+  // CHECK: soap.all_reduce %{{.*}}, %{{.*}} over [0, 1] priority bucket 3 behind "y" action 1 :
+  %joint:2 = soap.all_reduce %p, %q over [0, 1] priority bucket 3 behind "y" action 1 : !soap.shard<tensor<4x8xf32>, on 0, partial = sum>, !soap.shard<tensor<4x8xf32>, on 1, partial = sum>
     -> (!soap.shard<tensor<4x8xf32>, on 0> as #soap.box<"x":0, [0:4, 0:8]>, !soap.shard<tensor<4x8xf32>, on 1> as #soap.box<"x":0, [0:4, 0:8]>)
   // CHECK: soap.reduce_scatter %{{.*}}, %{{.*}} over [0, 1] action 0 :
   %v:2 = soap.reduce_scatter %p, %q over [0, 1] action 0 : !soap.shard<tensor<4x8xf32>, on 0, partial = sum>, !soap.shard<tensor<4x8xf32>, on 1, partial = sum>

@@ -216,6 +216,16 @@ static int64_t countBucketsOfShares(ModuleOp module) {
   return count;
 }
 
+/// Collectives on the priority streams.
+static int64_t countPriority(ModuleOp module) {
+  int64_t count = 0;
+  module.walk([&](soapir::CommunicationOpInterface op) {
+    auto reduction = dyn_cast<soapir::ReductionOpInterface>(*op);
+    count += op.getPriority() && !(reduction && reduction.joinsPrevious());
+  });
+  return count;
+}
+
 llvm::Expected<Strategy> Case::chooseStrategy(const ModuleProblem &problem,
                                               const json::Object &request,
                                               StringRef name) {
@@ -295,6 +305,7 @@ Case::run(const json::Object &request,
   auto topology = target.describeMachine(machine);
   if (!topology)
     return topology.takeError();
+  topology->priorityBytes = request.getInteger("priority").value_or(0);
   writeTopology(*module, *topology);
   // Simulations of the graph and of its tasks know what follows what.
   for (ModuleOp program : programsOf(*module))
@@ -332,6 +343,7 @@ Case::run(const json::Object &request,
           partition(*module, *problem, *strategy, *topology, movements))
     return failed(std::move(error));
   result["shares"] = countBucketsOfShares(*module);
+  result["priority"] = countPriority(*module);
   if (ModuleOp evaluation = nn::findEvaluation(*module)) {
     writeTopology(evaluation, *topology);
     FailureOr<ModuleProblem> inner = readProblem(evaluation);

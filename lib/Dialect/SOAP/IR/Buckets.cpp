@@ -64,11 +64,12 @@ LogicalResult soapir::verifyBucket(ReductionOpInterface op) {
             otherType = getShardType(other->getOperand(0));
   if (op.getOver() != other.getOver() ||
       op.getAlgorithm() != other.getAlgorithm() ||
+      op.getPriority() != other.getPriority() ||
       type.getElementType() != otherType.getElementType() ||
       type.getPartial() != otherType.getPartial())
     return op->emitOpError("expected the next reduction of bucket ")
            << *op.getBucket()
-           << " to have the same devices, algorithm, element type and "
-              "combiner";
+           << " to have the same devices, algorithm, priority, element type "
+              "and combiner";
   return success();
 }

@@ -15,8 +15,16 @@ using namespace soap;
 using namespace soap::soapir;
 
 namespace {
-/// A stream: a device, and whether it is the one for communication.
-using Stream = std::pair<int32_t, bool>;
+/// A stream of a device.
+using DeviceStream = std::pair<int32_t, Stream>;
+
+/// Where an operation runs.
+Stream streamOf(Operation *op) {
+  auto action = dyn_cast<CommunicationOpInterface>(op);
+  if (!action)
+    return Stream::Compute;
+  return action.getPriority() ? Stream::Priority : Stream::Communication;
+}
 
 /// The programs of all devices, each as its streams, executed as a runtime
 /// would: a row runs when it is the head of its stream, its operands are there,
@@ -42,10 +50,8 @@ private:
   void launch(Operation *op) {
     statistics_.operands += op->getNumOperands();
     SmallVector<int32_t> devices;
-    bool communicates = false;
     if (auto action = dyn_cast<CommunicationOpInterface>(op)) {
       devices = action.getGroup();
-      communicates = true;
       ++statistics_.rendezvous;
     } else if (auto task = dyn_cast<TaskOp>(op)) {
       devices.push_back(task.getDevice());
@@ -53,7 +59,7 @@ private:
       devices.push_back(deviceOf(op->getResult(0)));
     }
     for (int32_t device : devices) {
-      std::deque<Operation *> &stream = streams_[{device, communicates}];
+      std::deque<Operation *> &stream = streams_[{device, streamOf(op)}];
       statistics_.streamEdges += !stream.empty();
       stream.push_back(op);
       ++statistics_.rows;
@@ -61,8 +67,7 @@ private:
       for (Value operand : op->getOperands())
         if (Operation *maker = operand.getDefiningOp();
             maker && deviceOf(operand) == device)
-          statistics_.events +=
-              communicates != isa<CommunicationOpInterface>(maker);
+          statistics_.events += streamOf(op) != streamOf(maker);
     }
   }
 
@@ -78,7 +83,6 @@ private:
     // An operation is offered by every stream that it heads; it runs when all
     // of its streams do.
     llvm::DenseMap<Operation *, int64_t> heads;
-    SmallVector<Stream> active;
     for (auto &[stream, rows] : streams_)
       ++heads[rows.front()];
     for (bool progress = true; progress;) {
@@ -109,7 +113,7 @@ private:
 
   func::FuncOp func_;
   WaitStatistics &statistics_;
-  std::map<Stream, std::deque<Operation *>> streams_;
+  std::map<DeviceStream, std::deque<Operation *>> streams_;
   llvm::DenseMap<Operation *, int64_t> missing_;
   llvm::DenseSet<Operation *> done_;
 };

@@ -9,6 +9,7 @@
 #include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/Support/Debug.h"
+#include <array>
 
 namespace soap::soaprt {
 #define GEN_PASS_DEF_ASSIGNSTREAMSPASS
@@ -23,9 +24,11 @@ using namespace soap::soaprt;
 
 namespace {
 
+using LastRows = std::array<RowOpInterface, numStreams>;
+
 /// The last rows, per stream, that wrote and that read a buffer.
 struct Accesses {
-  RowOpInterface writer[2], reader[2];
+  LastRows writer, reader;
 };
 
 struct AssignStreamsPass
@@ -46,41 +49,60 @@ private:
 
 } // namespace
 
+static Stream streamOf(RowOpInterface row) {
+  if (!row.communicates())
+    return Stream::Compute;
+  return row->hasAttr(priorityAttrName) ? Stream::Priority
+                                        : Stream::Communication;
+}
+
 void AssignStreamsPass::assign(Block &program) {
   ProgramOrder order;
   DenseMap<Operation *, Accesses> accesses;
-  RowOpInterface lastOf[2]; // Per stream.
+  LastRows lastOf;
   for (auto row : program.getOps<RowOpInterface>()) {
-    Stream stream =
-        row.communicates() ? Stream::Communication : Stream::Compute;
-    int own = static_cast<int>(stream), other = 1 - own;
+    Stream stream = streamOf(row);
+    int own = static_cast<int>(stream);
     row.setStream(stream);
-    // The last row of the other stream that this one must not overtake. Its own
+    // The last row of each stream that this one must not overtake. Its own
     // stream is in order.
-    RowOpInterface last;
-    auto need = [&](RowOpInterface earlier) {
-      if (earlier && (!last || order.position(earlier) > order.position(last)))
-        last = earlier;
+    LastRows last;
+    auto needRow = [&](RowOpInterface earlier) {
+      if (!earlier)
+        return;
+      RowOpInterface &latest = last[static_cast<int>(*earlier.getStream())];
+      if (!latest || order.position(earlier) > order.position(latest))
+        latest = earlier;
+    };
+    auto need = [&](const LastRows &earlier) {
+      llvm::for_each(earlier, needRow);
     };
     for (Value read : row.getReads())
-      need(accesses[getStorage(read).buffer].writer[other]);
+      need(accesses[getStorage(read).buffer].writer);
     for (Value write : row.getWrites()) {
       Accesses &a = accesses[getStorage(write).buffer];
-      need(a.writer[other]);
-      need(a.reader[other]);
+      need(a.writer);
+      need(a.reader);
     }
     // What stands in front has ended and given its memory back.
     if (row->hasAttr(heldAttrName))
-      need(lastOf[other]);
+      needRow(lastOf[static_cast<int>(Stream::Compute)]);
     if (SOAP_FAULT("wait-missing"))
       last = {};
-    if (last && order.position(last) >
-                    order.clockOfNext(row)[static_cast<Stream>(other)]) {
-      row.getWaitsMutable().append(last->getResult(0));
+    // The latest rows first: what they know need not be waited for.
+    llvm::sort(last, [&](RowOpInterface a, RowOpInterface b) {
+      return (a ? order.position(a) : -1) > (b ? order.position(b) : -1);
+    });
+    for (RowOpInterface earlier : last) {
+      if (!earlier || *earlier.getStream() == stream ||
+          order.position(earlier) <=
+              order.clockOfNext(row)[*earlier.getStream()])
+        continue;
+      row.getWaitsMutable().append(earlier->getResult(0));
       ++numWaits;
       LLVM_DEBUG(llvm::dbgs()
                  << "'" << row.getNode() << "' on the " << stringify(stream)
-                 << " stream waits for '" << last.getNode() << "'\n");
+                 << " stream waits for '" << earlier.getNode() << "'\n");
     }
     order.append(row);
     lastOf[own] = row;

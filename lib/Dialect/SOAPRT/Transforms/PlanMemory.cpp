@@ -8,7 +8,7 @@
 // Greedy by size: larger buffers first, each into the tightest gap between the
 // buffers already placed that are live together with it (Pisarchyk and Lee,
 // "Efficient memory management for deep neural net inference", 2020, section
-// 5.1, with the order of two streams in place of intervals).
+// 5.1, with the order of several streams in place of intervals).
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,8 +53,10 @@ struct Life {
 
   /// True if all uses of this end before `next` is written.
   bool endsBefore(const Life &next) const {
-    return last.last[0] <= next.born.last[0] &&
-           last.last[1] <= next.born.last[1];
+    for (int stream = 0; stream < numStreams; ++stream)
+      if (last.last[stream] > next.born.last[stream])
+        return false;
+    return true;
   }
 };
 
@@ -161,7 +163,7 @@ joinLives(llvm::MapVector<Operation *, Life> &lives) {
     Life *host = &life;
     while (host->sent)
       host = &lives.find(host->sent)->second;
-    for (int stream = 0; stream < 2; ++stream)
+    for (int stream = 0; stream < numStreams; ++stream)
       host->last.last[stream] =
           std::max(host->last.last[stream], life.last.last[stream]);
     hosts.push_back(host);

@@ -12,12 +12,12 @@ using namespace soap;
 using namespace soap::soaprt;
 
 void Clock::join(const Clock &other) {
-  for (int s = 0; s < 2; ++s)
+  for (int s = 0; s < numStreams; ++s)
     last[s] = std::max(last[s], other.last[s]);
 }
 
 void Clock::meet(const Clock &other) {
-  for (int s = 0; s < 2; ++s)
+  for (int s = 0; s < numStreams; ++s)
     last[s] = std::min(last[s], other.last[s]);
 }
 
@@ -51,7 +51,7 @@ void ProgramOrder::append(RowOpInterface row) {
   positions_[row] = index;
   clocks_.push_back(clock);
   clock[streamOf(row)] = index;
-  // Feeds run before the start barrier: both streams know that they ended.
+  // Feeds run before the start barrier: all streams know that they ended.
   if (isa<FeedOp>(row))
     for (Clock &stream : streams_)
       stream.join(clock);

@@ -35,7 +35,9 @@ namespace {
 struct Cell {
   BufferOp buffer; ///< Through which it was written last; null: never.
   /// Last rows that wrote and read it, per stream; -1: none in this program.
-  std::array<int32_t, 2> writer = {-1, -1}, reader = {-1, -1};
+  using Rows = std::array<int32_t, numStreams>;
+  static constexpr Rows none = {-1, -1, -1};
+  Rows writer = none, reader = none;
 };
 
 /// The bytes of one arena.
@@ -55,7 +57,7 @@ public:
   /// A new program: all rows of the one before have ended.
   void forgetRows() {
     for (auto &[start, cell] : cells_)
-      cell.writer = cell.reader = {-1, -1};
+      cell.writer = cell.reader = Cell::none;
   }
 
 private:
@@ -271,8 +273,8 @@ private:
   }
 
   LogicalResult hasEnded(Operation *row, int32_t position, const Clock &clock,
-                         const std::array<int32_t, 2> &earlier, StringRef why) {
-    for (int stream = 0; stream < 2; ++stream) {
+                         const Cell::Rows &earlier, StringRef why) {
+    for (int stream = 0; stream < numStreams; ++stream) {
       int32_t other = earlier[stream];
       if (other < 0 || other == position)
         continue;
@@ -353,7 +355,7 @@ private:
                                 "launch in place");
       statistics_.reuses += isReused;
       cell.buffer = buffer;
-      cell.writer = cell.reader = {-1, -1};
+      cell.writer = cell.reader = Cell::none;
       cell.writer[static_cast<int>(stream)] = position;
       return success();
     });

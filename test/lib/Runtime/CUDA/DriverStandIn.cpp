@@ -383,8 +383,15 @@ CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value,
 // Streams and events
 //===----------------------------------------------------------------------===//
 
-CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int) {
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
   SOAP_BEGIN
+  *least = 0;
+  *greatest = -5;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int priority) {
+  SOAP_BEGIN
+  log(text("stream with priority ", priority));
   static std::atomic<uint32_t> count{0};
   *stream = new CUstream_st(currentContext->gpu, count++);
   return CUDA_SUCCESS;

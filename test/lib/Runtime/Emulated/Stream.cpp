@@ -20,7 +20,8 @@ using namespace soap::runtime;
 //===----------------------------------------------------------------------===//
 
 EmulatedStream::EmulatedStream(Device &device, uint64_t seed, uint32_t number)
-    : device_(device), kernels_(device.kernelDevice_->makeStream({})),
+    : device_(device),
+      kernels_(device.kernelDevice_->makeStream({}, /*hasPriority=*/false)),
       actor_(seed, number) {
   Scheduler &scheduler = Scheduler::get();
   {
@@ -213,7 +214,7 @@ DevicePointer Device::allocate(uint64_t bytes) {
 
 void Device::free(DevicePointer block, uint64_t) { freeBlock(block); }
 
-std::unique_ptr<Stream> Device::makeStream(Patience) {
+std::unique_ptr<Stream> Device::makeStream(Patience, bool /*hasPriority*/) {
   return std::make_unique<EmulatedStream>(
       *this, seed_, number_ * 16 + static_cast<uint32_t>(streams_.size()));
 }

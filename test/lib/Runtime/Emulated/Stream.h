@@ -87,8 +87,8 @@ public:
 
   runtime::DevicePointer allocate(uint64_t bytes) override;
   void free(runtime::DevicePointer block, uint64_t bytes) override;
-  std::unique_ptr<runtime::Stream>
-  makeStream(runtime::Patience patience) override;
+  std::unique_ptr<runtime::Stream> makeStream(runtime::Patience patience,
+                                              bool hasPriority) override;
   std::unique_ptr<runtime::Event> makeEvent() override;
   std::unique_ptr<runtime::Kernel>
   makeKernel(const fb::Kernel &kernel, const std::vector<bool> &constant,

@@ -45,6 +45,9 @@ def SOAP_CommunicationOpInterface : OpInterface<"CommunicationOpInterface"> {
     InterfaceMethod<"The number of the action in the plan of its value.",
                     "uint64_t", "getAction", (ins)>,
     InterfaceMethod<"When it runs.", "::soap::Phase", "getPhase", (ins)>,
+    InterfaceMethod<"True if it runs on the priority streams: a collective that "
+                    "does not wait for larger ones.", "bool", "getPriority",
+                    (ins), [{}], [{ return false; }]>,
     InterfaceMethod<"What the operation moves, in the form of "
                     "`soap::movements`. The host has the id `host`.",
                     "::llvm::SmallVector<::soap::Movement, 4>", "getMovements",
@@ -76,6 +79,8 @@ def SOAP_ReductionOpInterface
                     (ins "::mlir::IntegerAttr":$attr)>,
     InterfaceMethod<"Sets the node that the bucket stands behind.", "void",
                     "setBehindAttr", (ins "::mlir::StringAttr":$attr)>,
+    InterfaceMethod<"Says whether it runs on the priority streams.", "void",
+                    "setPriority", (ins "bool":$priority)>,
   ];
   let extraClassDeclaration = [{
     /// True if this and `next`, which follows it, are of one collective.

@@ -308,15 +308,19 @@ def SOAP_TransferOp : SOAP_CommunicationOp<"transfer"> {
   }];
 }
 
+// A collective with `priority` runs on the priority streams of its members: it
+// does not wait for the collectives and transfers of others.
 class SOAP_CollectiveOp<string mnemonic> : SOAP_CommunicationOp<mnemonic> {
   let arguments = !con((ins
       Variadic<SOAP_ShardType>:$inputs,
       DenseI32ArrayAttr:$over,
       DefaultValuedAttr<SOAP_CollectiveAlgorithmAttr,
-        "::soap::CollectiveAlgorithm::Direct">:$algorithm), common);
+        "::soap::CollectiveAlgorithm::Direct">:$algorithm,
+      UnitAttr:$priority), common);
   let results = (outs Variadic<SOAP_ShardType>:$outputs);
   let assemblyFormat = [{
     $inputs `over` custom<Devices>($over) (`algorithm` $algorithm^)?
+    (`priority` $priority^)?
     `action` $action (`phase` $phase^)? attr-dict
     `:` qualified(type($inputs)) `->` custom<BoxedResults>(type($outputs), $boxes)
   }];
@@ -399,12 +403,13 @@ class SOAP_ReductionOp<string mnemonic>
       DenseI32ArrayAttr:$over,
       DefaultValuedAttr<SOAP_CollectiveAlgorithmAttr,
         "::soap::CollectiveAlgorithm::Direct">:$algorithm,
+      UnitAttr:$priority,
       OptionalAttr<I64Attr>:$bucket,
       OptionalAttr<StrAttr>:$behind), common);
   let results = (outs Variadic<SOAP_ShardType>:$outputs);
   let assemblyFormat = [{
     $inputs `over` custom<Devices>($over) (`algorithm` $algorithm^)?
-    (`bucket` $bucket^)? (`behind` $behind^)?
+    (`priority` $priority^)? (`bucket` $bucket^)? (`behind` $behind^)?
     `action` $action (`phase` $phase^)? attr-dict
     `:` qualified(type($inputs)) `->` custom<BoxedResults>(type($outputs), $boxes)
   }];

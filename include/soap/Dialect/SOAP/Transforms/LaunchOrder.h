@@ -49,10 +49,10 @@ struct WaitStatistics {
                            ///< point backwards in the order of the block.
 };
 
-/// Proves that no wait is circular: with one compute and one communication
-/// stream per device, each in order, waits between streams, and actions that
-/// all their members have to reach, everything can run. Emits an error on the
-/// first operation that cannot.
+/// Proves that no wait is circular: with a compute, a communication and a
+/// priority stream per device, each in order, waits between streams, and
+/// actions that all their members have to reach, everything can run. Emits an
+/// error on the first operation that cannot.
 llvm::LogicalResult verifyWaits(mlir::func::FuncOp func,
                                 WaitStatistics &statistics);
 

@@ -26,7 +26,7 @@ def SOAPRT_Dialect : Dialect {
     of transfers, a member's part of a collective, a feed or a drain.
 
     Rows of one stream run in block order. A row returns a token; `waits` are
-    tokens of rows of the other stream that must have ended before it starts.
+    tokens of rows of other streams that must have ended before it starts.
   }];
   let dependentDialects = ["::soap::nn::NNDialect"];
   let useDefaultTypePrinterParser = 1;
@@ -108,7 +108,7 @@ def SOAPRT_BufferType : SOAPRT_Type<"Buffer", "buffer"> {
 def SOAPRT_TokenType : SOAPRT_Type<"Token", "token"> {
   let summary = "the end of a row";
   let description = [{
-    Rows of the other stream take it as one of their `waits`.
+    Rows of other streams take it as one of their `waits`.
 
     Example: `!soaprt.token`
   }];

@@ -14,10 +14,10 @@ def AssignStreamsPass : Pass<"soaprt-assign-streams", "::mlir::ModuleOp"> {
   let summary = "Put rows on streams and add the waits that this needs";
   let description = [{
     Applies the rule of the simulator and decides nothing: rows that meet other
-    devices run on the communication stream, all others on the compute stream,
-    in block order. A row that touches what a row of the other stream wrote (or
-    overwrites what one reads) waits for it, unless an earlier wait already
-    implies it. Feeds end before a step begins and drains begin after it ends,
+    devices run on the communication stream, or on the priority stream if they
+    have `soaprt.priority`, all others on the compute stream, in block order. A
+    row that touches what a row of another stream wrote (or overwrites what one
+    reads) waits for it, unless an earlier wait already implies it. Feeds end before a step begins and drains begin after it ends,
     so neither needs a wait.
 
     Before: `%1 = soaprt.exchange …` · after:

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The order that streams and waits impose on the rows of one program: per row a
-// pair of clocks, the last row of each stream that is known to have ended when
-// the row starts.
+// clock for each stream, its last row that is known to have ended when the row
+// starts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,9 @@
 
 namespace soap::soaprt {
 
+/// The discardable attribute of a collective that runs on the priority stream.
+inline constexpr llvm::StringLiteral priorityAttrName = "soaprt.priority";
+
 /// The discardable attribute of a row that communicates and waits for all rows
 /// of the compute stream in front of it: what gathers a parameter again shall
 /// not take memory before that is free.
@@ -27,7 +30,7 @@ inline constexpr llvm::StringLiteral heldAttrName = "soaprt.held";
 
 /// Position of the last row per stream that has ended; -1: none.
 struct Clock {
-  std::array<int32_t, 2> last = {-1, -1};
+  std::array<int32_t, numStreams> last = {-1, -1, -1};
 
   int32_t &operator[](Stream s) { return last[static_cast<int>(s)]; }
   int32_t operator[](Stream s) const { return last[static_cast<int>(s)]; }
@@ -61,7 +64,7 @@ private:
   llvm::DenseMap<mlir::Operation *, int32_t> positions_;
   std::vector<Clock> clocks_;
   /// What the next row of a stream knows from its predecessor.
-  std::array<Clock, 2> streams_;
+  std::array<Clock, numStreams> streams_;
 };
 
 /// What a row reads and what it writes that may have one place, an all-reduce,

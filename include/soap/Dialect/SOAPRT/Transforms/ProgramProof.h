@@ -17,7 +17,7 @@ struct ProgramStatistics {
   int64_t rows = 0;          ///< Of init and main.
   int64_t waits = 0;         ///< Tokens that rows wait for.
   int64_t dependences = 0;   ///< Reads and writes behind another access.
-  int64_t acrossStreams = 0; ///< Those between two streams.
+  int64_t acrossStreams = 0; ///< Those between streams.
   int64_t reuses = 0;        ///< Writes over bytes of another buffer.
 };
 
