@@ -14,6 +14,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "soap/Compiler/Compiler.h"
+#include "soap/Search/BucketSizes.h"
 #include "soap/Transforms/StrategyChoice.h"
 #include "soap/Verification/Proof.h"
 #include "soap/Verification/SimulatedProgram.h"
@@ -174,6 +175,10 @@ private:
   llvm::Expected<Strategy> decideStrategy(ModuleProblem &problem);
   StrategyRequest requestOf(const std::string &name);
   void recordSearch(const SearchResult &search);
+  /// Lets `problem`, and all that is read from now on, have the buckets with
+  /// which the step of a strategy is shortest, unless the options say how large
+  /// they are.
+  void chooseBuckets(ModuleProblem &problem, const Strategy &strategy);
   /// If that is asked for, says whether a neighbour of the strategy is better.
   void checkNeighbours(const ModuleProblem &problem, const Strategy &strategy);
   /// Configures all operations, by name, file or search, or as they are.
@@ -189,6 +194,9 @@ private:
                           const Strategy &strategy);
   /// What a strategy is, moves and takes, for files and tables.
   void describeStrategy(const ModuleProblem &problem, const Strategy &strategy);
+  /// The random strategy of a large machine is left out of the table unless it
+  /// is asked for.
+  bool isOptionalRow(llvm::StringRef name) const;
   /// Adds a row to the table of strategies. `inner`: the evaluation program, or
   /// null.
   llvm::Error addRow(mlir::SmallVectorImpl<StrategyReport> &rows,

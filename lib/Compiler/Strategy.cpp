@@ -123,6 +123,21 @@ std::string Compilation::strategyName() const {
                                                            : "single";
 }
 
+void Compilation::chooseBuckets(ModuleProblem &problem,
+                                const Strategy &strategy) {
+  if (!options_.training || options_.training->bucketBytes)
+    return;
+  OperatorGraph &graph = problem.extracted.graph;
+  chooseBucketBytes(graph, usableMachine(problem.topology), problem.costs,
+                    strategy);
+  auto bytes =
+      IntegerAttr::get(IntegerType::get(&context_, 64), graph.bucketBytes);
+  for (auto *module : {&module_, &unconfigured_, &step_})
+    if (*module)
+      (*module)->lookupSymbol("main")->setAttr(
+          soapir::SOAPDialect::getBucketBytesAttrName(), bytes);
+}
+
 llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
   std::string name = strategyName();
   bool searches = name == "search";
@@ -171,6 +186,7 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
   if (searches && !isFound)
     if (llvm::Error error = begin(Stage::Strategy))
       return std::move(error);
+  chooseBuckets(problem, *strategy);
   return std::move(*strategy);
 }
 
@@ -178,6 +194,11 @@ llvm::Error Compilation::configure() {
   FailureOr<ModuleProblem> problem = readProblem(*module_, costFile_);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
+  // Searches see buckets that suit data parallelism, of which there is most to
+  // reduce.
+  if (strategyName() == "search")
+    chooseBuckets(*problem,
+                  dataParallel(problem->extracted.graph, problem->topology));
   if (llvm::Error error = measureCosts(*problem))
     return error;
   llvm::Expected<Strategy> strategy = decideStrategy(*problem);
@@ -281,10 +302,13 @@ void Compilation::explainIdleDevices(const ModuleProblem &problem,
   std::string counts =
       std::to_string(used) + " of " + std::to_string(all) + " devices";
   if (name == "search") {
-    remark("search: the strategy uses " + counts +
-           (options_.search == "optcnn"
-                ? "; no choice that uses more has a smaller sum of costs"
-                : "; no strategy that uses more was faster (simulated)"));
+    StringRef why = "; no strategy that uses more and was tried was faster "
+                    "(simulated); --search=mcmc tries others";
+    if (options_.search == "optcnn")
+      why = "; no choice that uses more has a smaller sum of costs";
+    else if (options_.search == "mcmc")
+      why = "; no strategy that uses more was faster (simulated)";
+    remark("search: the strategy uses " + counts + why);
     return;
   }
   // A user who names devices has decided which ones are used.
@@ -304,13 +328,16 @@ void Compilation::explainIdleDevices(const ModuleProblem &problem,
        ", as " + reason + "; " + cure);
 }
 
+bool Compilation::isOptionalRow(StringRef name) const {
+  return name == "random" && options_.strategy != name;
+}
+
 llvm::Error Compilation::addRow(SmallVectorImpl<StrategyReport> &rows,
                                 StringRef name, const ModuleProblem &problem,
                                 const Strategy &strategy,
                                 const ModuleProblem *inner) {
-  // The random strategy of a large machine is left out unless it is asked for.
-  bool isOptional = name == "random" && options_.strategy != name;
-  StrategyReport row = soap::report(name, strategy, problem.get(), isOptional);
+  StrategyReport row = soap::report(name, strategy, problem.get(),
+                                    /*isOptional=*/isOptionalRow(name));
   const ModuleProblem *of = &problem;
   const Strategy *how = &strategy;
   std::unique_ptr<RepeatedStep> step;
@@ -363,6 +390,8 @@ llvm::Error Compilation::report() {
       continue;
     Strategy strategy =
         named.make(problem->get(), /*devices=*/0, options_.seed);
+    if (!isOptionalRow(named.name))
+      chooseBuckets(*problem, strategy);
     if (llvm::Error error = addRow(rows, named.name, *problem, strategy,
                                    inner ? &*inner : nullptr))
       return error;
@@ -373,6 +402,8 @@ llvm::Error Compilation::report() {
     }
   }
   if (!isListed) {
+    chooseBuckets(*problem,
+                  dataParallel(problem->extracted.graph, problem->topology));
     llvm::Expected<Strategy> strategy = decideStrategy(*problem);
     if (!strategy)
       return strategy.takeError();

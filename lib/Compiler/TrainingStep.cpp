@@ -102,7 +102,7 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
           attribute, IntegerAttr::get(IntegerType::get(&context_, 64), bytes));
   };
   say(*module_, soapir::SOAPDialect::getBucketBytesAttrName(),
-      training.bucketBytes);
+      training.bucketBytes.value_or(defaultBucketBytes));
   for (ModuleOp program : {*module_, nn::findEvaluation(*module_)})
     say(program, soapir::SOAPDialect::getPrefetchBytesAttrName(),
         training.prefetchBytes);

@@ -145,10 +145,10 @@ void soap::declareOptimizer(CLI::App &app, TrainingOptions &how) {
                "parameters that the step writes (soap-run --program=eval)");
   app.add_option("--bucket-bytes", how.bucketBytes,
                  "Reduce gradients of up to N bytes together, with one "
-                 "all-reduce or reduce-scatter; 0: each by itself")
+                 "all-reduce or reduce-scatter; 0: each by itself (default: 1 "
+                 "to 64 MiB, with which the simulated step is shortest)")
       ->check(wholeNumber<int64_t>(0))
-      ->type_name("N")
-      ->capture_default_str();
+      ->type_name("N");
   app.add_option("--prefetch-bytes", how.prefetchBytes,
                  "Gather sharded parameters (fsdp) again so far ahead of their "
                  "readers that operations in between read up to N bytes of "

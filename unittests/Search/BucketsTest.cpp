@@ -8,9 +8,11 @@
 #include "soap/Partition/Buckets.h"
 #include "ExampleGraphs.h"
 #include "soap/Search/BucketActions.h"
+#include "soap/Search/BucketSizes.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/Simulator.h"
 #include "gtest/gtest.h"
+#include <set>
 
 using namespace soap;
 using namespace soap::test;
@@ -106,6 +108,59 @@ struct Step {
   TaskGraph tasks;
   SimulationResult result;
 };
+
+TEST(Buckets, HaveTheSizeOfTheShortestStep) {
+  CostModel costs;
+  std::set<int64_t> chosen;
+  for (const char *machine : {"p100-node", "p100-cluster", "k80-cluster"})
+    for (int64_t scale : {1, 40, 160}) {
+      OperatorGraph graph = deepProducts(9, 0, 0, scale);
+      Topology topology = llvm::cantFail(
+          Topology::load(std::string(SOAP_TOPOLOGIES "/") + machine + ".json"));
+      Strategy strategy = dataParallel(graph, topology);
+      auto stepWith = [&](int64_t bytes) {
+        OperatorGraph graph = deepProducts(9, bytes, 0, scale);
+        TaskGraph tasks({graph, topology, costs});
+        tasks.setStrategy(strategy);
+        return FullSimulator(tasks).stepNs();
+      };
+      int64_t usual = stepWith(defaultBucketBytes), least = usual;
+      for (int64_t bytes = 1 << 20; bytes <= 64 << 20; bytes *= 2)
+        least = std::min(least, stepWith(bytes));
+      chooseBucketBytes(graph, topology, costs, strategy);
+      chosen.insert(graph.bucketBytes);
+      if (least < usual - usual / 100)
+        EXPECT_EQ(stepWith(graph.bucketBytes), least) << machine << scale;
+      else
+        EXPECT_EQ(graph.bucketBytes, defaultBucketBytes) << machine << scale;
+    }
+  EXPECT_GT(chosen.size(), 1u);
+}
+
+TEST(Buckets, HaveASizeThatFits) {
+  CostModel costs;
+  OperatorGraph graph = deepProducts(9, 0, 0, 160);
+  Topology topology =
+      llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/k80-cluster.json"));
+  // Shares are copied together, bucket by bucket.
+  Strategy strategy = shardedProducts(graph, topology);
+  auto peakWith = [&](int64_t bytes) {
+    OperatorGraph graph = deepProducts(9, bytes, 0, 160);
+    TaskGraph tasks({graph, topology, costs});
+    tasks.setStrategy(strategy);
+    std::vector<int64_t> peaks = tasks.peakMemory();
+    return *llvm::max_element(peaks);
+  };
+  chooseBucketBytes(graph, topology, costs, strategy);
+  int64_t freely = graph.bucketBytes, peak = peakWith(freely);
+  ASSERT_GT(peak, peakWith(1 << 20));
+  for (int32_t device = 0; device < topology.numDevices(); ++device)
+    topology.reserveMemory(device,
+                           topology.device(device).memoryBytes - peak + 1);
+  chooseBucketBytes(graph, topology, costs, strategy);
+  EXPECT_NE(graph.bucketBytes, freely);
+  EXPECT_LT(peakWith(graph.bucketBytes), peak);
+}
 
 TEST(Buckets, PayLatencyOnce) {
   Step apart(0), together(100000);

@@ -64,8 +64,9 @@ OperatorGraph updatedProducts();
 OperatorGraph sharedProducts(int32_t uses, bool oneGroup);
 /// A chain of `layers` products with weights of different sizes, all gradients,
 /// then all updates. Gradients are reduced in buckets of up to `bucketBytes`.
+/// Layers have a few features times `scale`.
 OperatorGraph deepProducts(int32_t layers, int64_t bucketBytes,
-                           int64_t prefetchBytes = 0);
+                           int64_t prefetchBytes = 0, int64_t scale = 1);
 /// A chain of products, each of weights of its own, which move up to
 /// `prefetchBytes` ahead.
 OperatorGraph productsInARow(int32_t layers, int64_t prefetchBytes);

@@ -157,11 +157,11 @@ OperatorGraph test::sharedProducts(int32_t uses, bool oneGroup) {
 }
 
 OperatorGraph test::deepProducts(int32_t layers, int64_t bucketBytes,
-                                 int64_t prefetchBytes) {
+                                 int64_t prefetchBytes, int64_t scale) {
   GraphBuilder builder;
   builder.graph.bucketBytes = bucketBytes;
   builder.graph.prefetchBytes = prefetchBytes;
-  auto width = [](int32_t layer) { return int64_t(6 + 4 * (layer % 3)); };
+  auto width = [&](int32_t layer) { return scale * (6 + 4 * (layer % 3)); };
   std::vector<int32_t> inputs = {builder.input("x", {8, width(0)})};
   for (int32_t layer = 0; layer < layers; ++layer) {
     std::string name = std::to_string(layer);

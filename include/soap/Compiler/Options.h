@@ -73,8 +73,8 @@ struct TrainingOptions {
   std::string freeze;     ///< Parameters that are not trained, or empty.
   std::string tieWeights; ///< Parameters that are one, or empty.
   /// Gradients are reduced together as long as they have so many bytes at most;
-  /// 0: each is reduced by itself.
-  int64_t bucketBytes = int64_t(4) << 20;
+  /// 0: each is reduced by itself; nullopt: what chooseBucketBytes() says.
+  std::optional<int64_t> bucketBytes;
   /// What is gathered again is launched so far ahead of its reader that nodes
   /// in between read at most so many bytes of parameters; 0: one node ahead.
   int64_t prefetchBytes = int64_t(32) << 20;
