@@ -274,10 +274,13 @@ bool ProgramJoins::collectValues(Join &join) {
     const BufferUses &uses = uses_.of(output);
     if (llvm::any_of(uses.tiles, isKeptOrPart))
       return false;
-    bool isBetween =
-        isWholeActivation(output) && !uses.isViewed && !uses.isLoaded &&
-        llvm::all_of(uses.readers,
-                     [&](RowOpInterface row) { return row == second; });
+    // What nobody reads is handed on like what others read: a kernel has no
+    // operation without a reader.
+    bool isBetween = isWholeActivation(output) && !uses.isViewed &&
+                     !uses.isLoaded && !uses.readers.empty() &&
+                     llvm::all_of(uses.readers, [&](RowOpInterface row) {
+                       return row == second;
+                     });
     (isBetween ? join.between : join.outputs).push_back(output);
   }
   join.outputs.append(second.getOutputs().begin(), second.getOutputs().end());
