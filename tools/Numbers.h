@@ -22,21 +22,24 @@
 
 namespace soap {
 
-/// An integer of at least `least` that fits into `Integer`.
+/// An integer from `least` to `most`, that fits into `Integer`.
 template <typename Integer>
-CLI::Validator
-wholeNumber(Integer least = std::numeric_limits<Integer>::min()) {
-  auto check = [least](std::string &text) -> std::string {
+CLI::Validator wholeNumber(Integer least = std::numeric_limits<Integer>::min(),
+                           Integer most = std::numeric_limits<Integer>::max()) {
+  auto check = [least, most](std::string &text) -> std::string {
     Integer value = 0;
     const char *end = text.data() + text.size();
     auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end && value >= least)
+    if (error == std::errc() && stop == end && value >= least && value <= most)
       return "";
     std::string from = least > std::numeric_limits<Integer>::min() ||
                                std::is_unsigned_v<Integer>
                            ? " from " + std::to_string(least)
                            : "";
-    return "expected a whole number" + from + ", got: '" + text + "'";
+    std::string to = most < std::numeric_limits<Integer>::max()
+                         ? " to " + std::to_string(most)
+                         : "";
+    return "expected a whole number" + from + to + ", got: '" + text + "'";
   };
   return CLI::Validator(check, "");
 }

@@ -9,6 +9,7 @@
 #define SOAP_TOOLS_OPTIONVALUES_H
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 namespace soap {
 
@@ -18,6 +19,19 @@ inline void takeOneValueEach(CLI::App &app) {
   for (CLI::Option *option : app.get_options({}))
     if (!option->get_positional())
       option->allow_extra_args(false);
+}
+
+/// Throws if a word is an option with an equals sign and nothing behind it, as
+/// `--trace=$FILE` without FILE: the parser would take the next word for its
+/// value.
+template <typename Words>
+void checkValues(const Words &words) {
+  for (const std::string word : words)
+    if (word.size() > 3 && word.compare(0, 2, "--") == 0 &&
+        word.find('=') == word.size() - 1)
+      throw CLI::ValidationError(word.substr(0, word.size() - 1),
+                                 "expected a value behind '" + word +
+                                     "', got: nothing");
 }
 
 } // namespace soap

@@ -33,11 +33,11 @@ llvm::Error Compilation::checkTasks() {
     return badInput("expected --emit=soap, soaprt, llvm or so with '" +
                     source_.path + "', whose operations are tasks already");
   if (!options_.strategy.empty() || !options_.schedule.empty() ||
-      options_.devices || !options_.topology.empty() ||
+      options_.devices || !options_.topology.empty() || options_.link ||
       options_.needsStrategy || options_.strategyTable ||
       options_.unrollRNN != 0)
     return badInput(
-        "expected no --strategy, --schedule, --devices, --topology, "
+        "expected no --strategy, --schedule, --devices, --topology, --link, "
         "--export-strategy, --print-strategy and --unroll-rnn with '" +
         source_.path +
         "', whose tasks say all that; leave them out, or compile what "

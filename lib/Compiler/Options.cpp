@@ -209,6 +209,10 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
       !createSearchAlgorithm(options.search)->keepsState())
     return badInput("expected --search-state with --search=mcmc, got: '" +
                     options.search + "', which keeps no state");
+  if (!options.searchState.empty() && !options.strategy.empty() &&
+      options.strategy != "search")
+    return badInput("expected --search-state with --strategy=search, got: '" +
+                    options.strategy + "', which searches nothing");
   if (!(options.budgetSeconds > 0) || !std::isfinite(options.budgetSeconds))
     return badInput("expected --budget above 0, got: " +
                     llvm::Twine(std::to_string(options.budgetSeconds)));

@@ -33,6 +33,11 @@ llvm::Expected<SearchResult> Exhaustive::run(const SearchProblem &problem,
   if (llvm::Error error = problem.check())
     return std::move(error);
   auto begin = std::chrono::steady_clock::now();
+  auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         begin)
+        .count();
+  };
   ConfigurationSpace space(problem.graph, problem.topology, options.maxTasks);
   double total = 1;
   for (int32_t group : space.groups())
@@ -67,6 +72,22 @@ llvm::Expected<SearchResult> Exhaustive::run(const SearchProblem &problem,
       result.strategy = strategy;
       ++result.accepted;
     }
+    if (result.proposals == options.proposals) {
+      result.stop = StopReason::Proposals;
+      break;
+    }
+    constexpr uint64_t atATime = 1024;
+    if (result.proposals % atATime == 0) {
+      if (seconds() >= options.budgetSeconds) {
+        result.stop = StopReason::Budget;
+        break;
+      }
+      SearchProgress progress{result.proposals, seconds(), result.stepNs};
+      if (options.progress && !options.progress(progress)) {
+        result.stop = StopReason::Cancelled;
+        break;
+      }
+    }
     // The next one: an odometer whose first group turns fastest.
     more = false;
     for (size_t i = 0; i < at.size() && !more; ++i) {
@@ -82,9 +103,7 @@ llvm::Expected<SearchResult> Exhaustive::run(const SearchProblem &problem,
       tasks.update(strategy, changed);
     }
   }
-  result.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
+  result.seconds = seconds();
   if (result.stepNs == INT64_MAX)
     return llvm::createStringError(
         "expected a strategy that fits into memory, got: none; use more "

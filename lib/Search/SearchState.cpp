@@ -7,16 +7,26 @@
 
 #include "MarkovSearch.h"
 #include "soap/Support/JSON.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace soap;
 using namespace soap::detail;
 namespace json = llvm::json;
 
 static constexpr const char *format = "soap-search-state";
+
+/// Machines of one name may differ in anything. A search that is repeated with
+/// less memory goes on, though.
+static std::string hashOf(Topology topology) {
+  for (const Device &device : topology.devices())
+    topology.reserveMemory(device.id, device.memoryBytes);
+  return llvm::utohexstr(llvm::xxh3_64bits(topology.toJSON()));
+}
 
 /// The limits may grow from one run to the next; what decides about proposals
 /// may not.
@@ -29,6 +39,9 @@ static json::Value identity(const SearchProblem &problem,
       {"model_fingerprint", problem.graph.fingerprint},
       {"nodes", problem.graph.numNodes()},
       {"topology", problem.topology.name},
+      {"machine", hashOf(problem.topology)},
+      {"bucket_bytes", problem.graph.bucketBytes},
+      {"prefetch_bytes", problem.graph.prefetchBytes},
       {"parts", std::move(parts)},
       {"seed", static_cast<int64_t>(options.seed)},
       {"max_tasks", options.maxTasks},

@@ -249,9 +249,9 @@ static void declareStrategy(CLI::App &app, CommandLine &line) {
                  "Write the best step time over time: seconds, proposals, ns")
       ->type_name("FILE.csv");
   app.add_option("--random-starts", line.options.searchStarts,
-                 "Search from N random strategies and least sums of costs, "
-                 "without named strategies")
-      ->check(wholeNumber<int32_t>(1))
+                 "Search from N (up to 1000) random strategies and least sums "
+                 "of costs, without named strategies")
+      ->check(wholeNumber<int32_t>(1, 1000))
       ->type_name("N");
   app.add_option("--seed", line.options.seed, "Seed of search and random")
       ->check(wholeNumber<uint64_t>())
@@ -376,6 +376,7 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   declareCosts(app, line, texts);
   takeOneValueEach(app);
   try {
+    checkValues(llvm::ArrayRef(argv, argc).drop_front());
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() != 0)

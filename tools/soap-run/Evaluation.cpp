@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluation.h"
+#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 using namespace soap;
 using namespace soap::run;
@@ -35,10 +37,12 @@ std::optional<LossInfo> run::readLossInfo(const Json &info) {
   return result;
 }
 
-void run::checkLabels(const Session &step, const LossInfo &loss,
-                      Dataset &data) {
-  if (!loss.loss.hasClasses() || !data.has(loss.label))
-    return;
+/// Of a loss with classes, by the program that is evaluated; nothing: there is
+/// none.
+static std::optional<int64_t> countClasses(const Session &step,
+                                           const LossInfo &loss) {
+  if (!loss.loss.hasClasses())
+    return std::nullopt;
   for (size_t i = 0; i != soap_model_program_count(step.get()); ++i) {
     if (std::strcmp(soap_model_program_name(step.get(), i), "eval") != 0)
       continue;
@@ -48,8 +52,44 @@ void run::checkLabels(const Session &step, const LossInfo &loss,
     auto rank = static_cast<int64_t>(port.rank);
     int64_t axis = loss.loss.classAxis + (loss.loss.classAxis < 0 ? rank : 0);
     if (axis >= 0 && axis < rank)
-      data.setClasses(loss.label, port.shape[axis], loss.loss.ignoreIndex);
+      return port.shape[axis];
   }
+  return std::nullopt;
+}
+
+void run::checkLabels(const Session &step, const LossInfo &loss,
+                      Dataset &data) {
+  if (!data.has(loss.label))
+    return;
+  if (std::optional<int64_t> classes = countClasses(step, loss))
+    data.setClasses(loss.label, *classes, loss.loss.ignoreIndex);
+}
+
+void run::checkLabels(const Session &step, const LossInfo &loss,
+                      const std::map<std::string, std::string> &sources) {
+  auto source = sources.find(loss.label);
+  std::error_code missing;
+  if (source == sources.end() ||
+      !std::filesystem::is_regular_file(source->second, missing))
+    return;
+  size_t number = 0;
+  while (number != step.inputs().size() &&
+         loss.label != step.inputs()[number].name)
+    ++number;
+  std::optional<int64_t> classes = countClasses(step, loss);
+  if (!classes || number == step.inputs().size())
+    return;
+  const Tensor &labels = step.input(number);
+  for (size_t i = 0; i != labels.count(); ++i)
+    if (double label = labels.at(i);
+        !(label >= 0 && label < static_cast<double>(*classes)) &&
+        !(loss.loss.ignoreIndex &&
+          label == static_cast<double>(*loss.loss.ignoreIndex)))
+      throw UsageError(
+          "expected classes from 0 to " + std::to_string(*classes - 1) +
+          " for input '" + loss.label +
+          "', got: " + std::to_string(std::llround(label)) + " at element " +
+          std::to_string(i) + " of '" + source->second + "'");
 }
 
 void Evaluation::open(const std::map<std::string, std::string> &files,

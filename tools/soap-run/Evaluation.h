@@ -29,6 +29,9 @@ std::optional<LossInfo> readLossInfo(const Json &info);
 /// "eval", whose output has classes.
 void checkLabels(const Session &step, const LossInfo &loss,
                  training::Dataset &data);
+/// Throws UsageError if a file of `sources` gave the step labels that are none.
+void checkLabels(const Session &step, const LossInfo &loss,
+                 const std::map<std::string, std::string> &sources);
 
 /// Runs the program "eval" over all held-out samples. With several processes,
 /// all of them make the same calls.

@@ -154,14 +154,14 @@ std::vector<soap_event> run::tracedStep(Session &session) {
   return result;
 }
 
-/// Adds rows to a list of trace events: the processes of devices have numbers
-/// from `first` on. Simulated rows are a category of their own.
 static const char *nameOfStream(uint32_t stream) {
   static constexpr const char *names[] = {"compute", "communication",
                                           "priority communication"};
   return stream < std::size(names) ? names[stream] : "unknown";
 }
 
+/// Adds rows to a list of trace events: the processes of devices have numbers
+/// from `first` on. Simulated rows are a category of their own.
 static void addEvents(Json &events, const soap_event *rows, size_t count,
                       uint32_t first, bool isSimulated) {
   std::string what = isSimulated ? "simulated device" : "device";

@@ -38,6 +38,7 @@ ModelRun::ModelRun(const Options &options) : options_(options) {
   checkRanks();
   if (options.info)
     return;
+  lossInfo_ = readLossInfo(Json::parse(session_->info()));
   std::map<std::string, Tensor> state;
   session_->onRoot([&] {
     prepare();
@@ -136,8 +137,11 @@ void ModelRun::prepare() {
     session_->findOutput(split("--output", text).first);
   for (const std::string &text : options_.prints)
     findPrinted(text, *session_);
-  if (!options_.training.hasData() && !options_.training.hasEvaluation())
+  if (!options_.training.hasData() && !options_.training.hasEvaluation()) {
     session_->setInputs(sources_);
+    if (lossInfo_)
+      checkLabels(*session_, *lossInfo_, sources_);
+  }
   if (!options_.other.empty())
     loadOther();
 }

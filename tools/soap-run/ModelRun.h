@@ -49,6 +49,7 @@ private:
 
   const Options &options_;
   std::map<std::string, std::string> sources_; ///< Of inputs, by name.
+  std::optional<LossInfo> lossInfo_;
   std::unique_ptr<Verification> verification_;
   std::exception_ptr mistake_; ///< Of the verification, on rank 0.
   std::unique_ptr<Session> session_, other_;

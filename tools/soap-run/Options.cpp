@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <unistd.h>
 
 using namespace soap;
@@ -330,11 +331,29 @@ static void checkWritten(const Options &o, const char *option,
 }
 
 void run::checkWrittenFiles(const Options &o) {
+  std::vector<std::pair<const char *, std::string>> files;
   for (const std::string &text : o.outputs)
-    checkWritten(o, "--output", split("--output", text).second);
-  checkWritten(o, "--save-state", o.saveState);
-  checkWritten(o, "--log", o.log);
-  checkWritten(o, "--export-onnx", o.training.exportONNX);
-  checkWritten(o, "--trace", o.trace);
-  checkWritten(o, "--profile-ops", o.profile);
+    files.emplace_back("--output", split("--output", text).second);
+  files.insert(files.end(), {{"--save-state", o.saveState},
+                             {"--log", o.log},
+                             {"--export-onnx", o.training.exportONNX},
+                             {"--trace", o.trace},
+                             {"--profile-ops", o.profile}});
+  // Of files that need not be there yet.
+  std::map<std::filesystem::path, const char *> writers;
+  for (const auto &[option, file] : files) {
+    if (file.empty())
+      continue;
+    checkWritten(o, option, file);
+    std::error_code missing;
+    std::filesystem::path path =
+        std::filesystem::weakly_canonical(file, missing);
+    bool isFile = !std::filesystem::exists(path, missing) ||
+                  std::filesystem::is_regular_file(path, missing);
+    auto [other, isNew] = writers.emplace(path, option);
+    if (isFile && !isNew)
+      throw UsageError(std::string("expected ") + option +
+                       " in a file of its own, got: '" + file + "', which " +
+                       other->second + " writes, too; choose another one");
+  }
 }

@@ -7,7 +7,7 @@
 
 #include "Topology.h"
 #include "Measure.h"
-#include "soap/Links/LinkSpeed.h"
+#include "soap/Links/PriorityStreams.h"
 #include "soap/Probe/RateFit.h"
 #include "soap/Tensors/Files.h"
 #include <algorithm>

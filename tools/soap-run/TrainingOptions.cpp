@@ -41,17 +41,20 @@ static CLI::callback_t readInterval(Interval &interval, const char *option,
 }
 
 static void declareCheckpoints(CLI::App &app, TrainingOptions &o) {
-  app.add_option("--checkpoint", o.checkpoint,
-                 "Write all that training needs to go on into files of this "
-                 "folder, while steps run; at the end and on SIGINT and "
-                 "SIGTERM, too")
-      ->type_name("DIR");
+  CLI::Option *checkpoint =
+      app.add_option("--checkpoint", o.checkpoint,
+                     "Write all that training needs to go on into files of "
+                     "this folder, while steps run; at the end and on SIGINT "
+                     "and SIGTERM, too")
+          ->type_name("DIR");
   app.add_option("--checkpoint-every",
                  readInterval(o.checkpointEvery, "--checkpoint-every", "esm"),
                  "After so many steps, epochs, seconds or minutes (default 1e)")
+      ->needs(checkpoint)
       ->type_name("N|Ne|Ns|Nm");
   app.add_option("--keep", o.keep, "Keep so many checkpoints, the newest ones")
       ->check(soap::wholeNumber<uint64_t>(1))
+      ->needs(checkpoint)
       ->capture_default_str()
       ->type_name("K");
   app.add_flag("--resume", o.resume,
@@ -94,12 +97,14 @@ void run::declareTraining(CLI::App &app, TrainingOptions &o) {
   app.add_flag("--drop-last", o.dropLast,
                "Leave out the last samples of an epoch if they are no full "
                "batch (default: the first samples of the epoch fill it up)");
-  app.add_option("--eval-data", o.evalData,
-                 "Evaluate the program eval on these samples, of its inputs "
-                 "and the label; without --data, do nothing else")
-      ->type_name("NAME=FILE.npy|FILE.npz[:ARRAY]");
+  CLI::Option *evalData =
+      app.add_option("--eval-data", o.evalData,
+                     "Evaluate the program eval on these samples, of its "
+                     "inputs and the label; without --data, do nothing else")
+          ->type_name("NAME=FILE.npy|FILE.npz[:ARRAY]");
   app.add_option("--eval-every", readInterval(o.evalEvery, "--eval-every", "e"),
                  "After so many steps or epochs, and at the end (default 1e)")
+      ->needs(evalData)
       ->type_name("N|Ne");
   declareCheckpoints(app, o);
   declareExport(app, o);

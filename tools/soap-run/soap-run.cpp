@@ -52,6 +52,7 @@ static int runCommand(std::vector<std::string> words) {
   declare(app, options);
   takeOneValueEach(app);
   try {
+    checkValues(words);
     std::reverse(words.begin(), words.end()); // As the parser takes them.
     app.parse(std::move(words));
   } catch (const CLI::ParseError &error) {
