@@ -13,3 +13,8 @@ CoreMates *&CoreMates::own() {
   thread_local CoreMates *mates = nullptr;
   return mates;
 }
+
+unsigned &CoreMates::ownNumber() {
+  thread_local unsigned number = 0;
+  return number;
+}

@@ -70,30 +70,33 @@ private:
 
 class Counter;
 
-/// The compute and the communication thread of a device, on one core. While the
-/// first one computes, the second one sleeps where it has to wait; while the
-/// first one waits, both look for what they wait for, in turn, so that the core
+/// The threads of a device on one core: one computes, one or two communicate.
+/// While the first one computes, the others sleep where they have to wait;
+/// while it waits, all look for what they wait for, in turn, so that the core
 /// stays awake and a message from another device is seen at once.
 class CoreMates {
 public:
-  /// @{ Of the compute thread, around a wait. Wakes the other one, so that it
-  /// looks, too.
+  /// @{ Of the compute thread, around a wait. Wakes the others, so that they
+  /// look, too.
   inline void beginIdle();
   void endIdle() { idle_.store(false, std::memory_order_relaxed); }
   /// @}
 
   bool isIdle() const { return idle_.load(std::memory_order_seq_cst); }
-  /// Of the communication thread: what it sleeps on, or null.
+  /// Of a communication thread: what it sleeps on, or null.
   void setSleep(Counter *counter) {
-    sleep_.store(counter, std::memory_order_seq_cst);
+    sleeps_[ownNumber()].store(counter, std::memory_order_seq_cst);
   }
 
-  /// Those of the communication thread that calls; null on other threads.
+  /// @{ Those of the communication thread that calls; null on other threads.
+  /// And which of the two it is: 0 (the default) or 1.
   static CoreMates *&own();
+  static unsigned &ownNumber();
+  /// @}
 
 private:
   std::atomic<bool> idle_{false};
-  std::atomic<Counter *> sleep_{nullptr};
+  std::atomic<Counter *> sleeps_[2] = {};
 };
 
 class alignas(64) Counter {
@@ -135,8 +138,8 @@ public:
     return !isAbandoned();
   }
 
-  /// The same on a communication thread, which yields while the other thread of
-  /// its core is idle, and else sleeps.
+  /// The same on a communication thread, which yields while the compute thread
+  /// of its core is idle, and else sleeps.
   bool waitBeside(uint32_t target, Patience patience, CoreMates &mates) {
     for (unsigned look = 0; look != patience.spins; ++look) {
       if (reached(target))
@@ -207,8 +210,9 @@ private:
 
 inline void CoreMates::beginIdle() {
   idle_.store(true, std::memory_order_seq_cst);
-  if (Counter *counter = sleep_.load(std::memory_order_seq_cst))
-    counter->nudge();
+  for (const std::atomic<Counter *> &sleep : sleeps_)
+    if (Counter *counter = sleep.load(std::memory_order_seq_cst))
+      counter->nudge();
 }
 
 /// A barrier for a fixed set of threads, each of which counts how often it

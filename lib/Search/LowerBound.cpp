@@ -103,6 +103,9 @@ struct Reached {
   double all() const { return std::min(alone, helped); }
 };
 
+/// What it takes to move something that a bound counts.
+enum class Moves { Nothing, Latencies, Bytes };
+
 class Bound {
 public:
   Bound(const SearchProblem &problem, int32_t maxTasks)
@@ -167,20 +170,25 @@ private:
     }
   }
 
-  /// True if what moves over an edge waits for the links. Collectives with
-  /// priority do not: several may pass one link at once.
-  bool waitsForLinks(const Edge &edge) const {
-    return !topology_.prioritizes(edge.valueBytes());
+  /// Of what moves over an edge. Collectives with priority do not wait for
+  /// links: several may pass one at once.
+  Moves countedOf(const Edge &edge, bool moves) const {
+    if (!moves)
+      return Moves::Nothing;
+    return topology_.prioritizes(edge.valueBytes()) ? Moves::Latencies
+                                                    : Moves::Bytes;
   }
 
   /// When a task that reads something of a task outside of its set of devices
   /// has it, if the producer's tasks can start at 0.
   double fromOutside(const Reads &reads, double taskNs, const Entrance &set,
-                     bool moves) const {
+                     Moves moves) const {
     if (set.devices == 0 || set.devices == devices_)
       return never;
-    if (!moves)
+    if (moves == Moves::Nothing)
       return taskNs;
+    if (moves == Moves::Latencies)
+      return taskNs + set.latencyNs;
     // Large groups pass on pieces of the mean size. The times of messages are
     // rounded, each by half a nanosecond at most.
     double scale = 1e9 / set.rate * (devices_ > 32 ? 0.96 : 1);
@@ -200,7 +208,7 @@ private:
 
   /// When a task has what it reads of one operand.
   double arrival(const Reads &reads, const Reached &producer, size_t index,
-                 const Choice &choice, bool moves) const {
+                 const Choice &choice, Moves moves) const {
     double start = producer.starts[index].any;
     auto taskNs = static_cast<double>(choice.shortestNs);
     double here = start + reads.tasks * taskNs;
@@ -231,7 +239,7 @@ private:
       node.starts.resize(choices.size());
       for (const Edge &edge : edges_[id])
         follow(edge, choices, reached[edge.producer()], node,
-               moves && waitsForLinks(edge));
+               countedOf(edge, moves));
       startAll(id, reached, moves);
       // The first choice is one task.
       node.starts[0].any = std::max(node.starts[0].any, node.all());
@@ -254,7 +262,7 @@ private:
   /// Delays the starts of a consumer by what one operand needs, for the best
   /// choice of its producer.
   void follow(const Edge &edge, const std::vector<Choice> &consumers,
-              const Reached &from, Reached &to, bool moves) {
+              const Reached &from, Reached &to, Moves moves) {
     const std::vector<Choice> &producers = choices_[edge.producer()]->choices;
     // No later start than this can come of a choice; the best come first, so
     // that the others need not be looked at.
@@ -308,7 +316,7 @@ private:
     double arrived = 0;
     for (const Edge &edge : edges_[id]) {
       const Reached &producer = reached[edge.producer()];
-      bool waits = moves && waitsForLinks(edge);
+      Moves counted = countedOf(edge, moves);
       const std::vector<Choice> &producers = choices_[edge.producer()]->choices;
       const Choice &whole = choices_[id]->choices.front();
       double elsewhere = never, first = never;
@@ -323,10 +331,10 @@ private:
             elsewhere,
             some ? start + fromOutside(reads,
                                        static_cast<double>(choice.shortestNs),
-                                       device_, waits)
+                                       device_, counted)
                  : 0);
         first = std::min(
-            first, some ? arrival(reads, producer, index, choice, waits) : 0);
+            first, some ? arrival(reads, producer, index, choice, counted) : 0);
       }
       arrived = std::max(arrived, first);
       if (!readsAll)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Topology/GeneratedTopologies.h"
+#include "soap/Links/PriorityStreams.h"
 #include "soap/Support/NearestWords.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallSet.h"

@@ -50,8 +50,8 @@ private:
   int32_t deviceOf(mlir::Value shard) const;
   mlir::FailureOr<int64_t> costOf(mlir::Operation *op, int32_t device) const;
   /// One action, or the reductions of one bucket.
-  void communicate(llvm::ArrayRef<mlir::Operation *> group);
-  void collective(llvm::ArrayRef<mlir::Operation *> ops);
+  llvm::LogicalResult communicate(llvm::ArrayRef<mlir::Operation *> group);
+  llvm::LogicalResult collective(llvm::ArrayRef<mlir::Operation *> ops);
   int64_t pack(soapir::CommunicationOpInterface op,
                llvm::ArrayRef<MemberCopies> copies);
   void transfers(soapir::CommunicationOpInterface op);

@@ -40,10 +40,8 @@ int32_t BlockSimulation::deviceOf(Value shard) const {
 LogicalResult BlockSimulation::launch(ArrayRef<Operation *> group) {
   assert(!group.empty() && "a group of launchGroupsOf()");
   Operation *first = group.front();
-  if (isa<soapir::CommunicationOpInterface>(first)) {
-    communicate(group);
-    return success();
-  }
+  if (isa<soapir::CommunicationOpInterface>(first))
+    return communicate(group);
   auto task = dyn_cast<soapir::TaskOp>(first);
   std::map<int32_t, int64_t> cost, start;
   for (Operation *op : group) {
@@ -127,14 +125,14 @@ FailureOr<int64_t> BlockSimulation::costOf(Operation *op,
   return costs.ns[index] + (apart.empty() ? 0 : apart[index]);
 }
 
-void BlockSimulation::communicate(ArrayRef<Operation *> group) {
+LogicalResult BlockSimulation::communicate(ArrayRef<Operation *> group) {
   auto op = cast<soapir::CommunicationOpInterface>(group.front());
   bool isCollective = op.getActionKind() != ActionKind::Transfer &&
                       op.getActionKind() != ActionKind::HaloExchange;
   if (isCollective)
-    collective(group);
-  else
-    transfers(op);
+    return collective(group);
+  transfers(op);
+  return success();
 }
 
 /// What the operation says: it may have been edited.
@@ -186,8 +184,13 @@ int64_t BlockSimulation::pack(soapir::CommunicationOpInterface op,
   return ready;
 }
 
-void BlockSimulation::collective(ArrayRef<Operation *> ops) {
+LogicalResult BlockSimulation::collective(ArrayRef<Operation *> ops) {
   auto op = cast<soapir::CommunicationOpInterface>(ops.front());
+  bool hasPriority = op.getPriority();
+  if (hasPriority && !topology_.hasPriorityStreams())
+    return op->emitOpError("expected no 'priority', as the devices have no "
+                           "priority streams; remove it, or add "
+                           "'priority_bytes' to soap.topology");
   SmallVector<int32_t> group = op.getGroup();
   Movement moved = op.getMovements(topology_.host()).front();
   CollectiveCost cost = CostModel::collective(
@@ -209,7 +212,6 @@ void BlockSimulation::collective(ArrayRef<Operation *> ops) {
   for (int32_t member : group)
     if (isHeld(op))
       ready = std::max(ready, timeline_.compute[member]);
-  bool hasPriority = op.getPriority();
   int64_t start =
       startCollective(timeline_, group, cost.links, ready, hasPriority);
   if (!SOAP_FAULT("links-free"))
@@ -225,6 +227,7 @@ void BlockSimulation::collective(ArrayRef<Operation *> ops) {
     if (copy.unpackNs > 0)
       ready_[result] = timeline_.compute[device] =
           std::max(timeline_.compute[device], end) + copy.unpackNs;
+  return success();
 }
 
 void BlockSimulation::transfers(soapir::CommunicationOpInterface op) {

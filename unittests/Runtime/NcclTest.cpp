@@ -118,6 +118,37 @@ struct Pair {
 };
 } // namespace
 
+TEST(Nccl, PriorityStreamsDoNotWaitForOthers) {
+  Pair pair;
+  auto transport =
+      pair.transport(DeviceTransport::Nccl, {{{0, 1}, false}, {{0, 1}, true}});
+  transport->connect({transport->introduction()});
+  // Device 1 begins with the small sum and ends it before it comes to the large
+  // one; device 0 enqueues the large one first.
+  auto run = [&](uint32_t d) {
+    auto make = [&](uint64_t bytes, bool hasPriority) {
+      auto sum = pair.part(fb::CollectiveKind::AllReduce, d);
+      sum.send = sum.receive = {pair.span(d, hasPriority ? 512 : 0, bytes)};
+      sum.hasPriority = hasPriority;
+      return transport->makeCollective(*pair.devices[d], std::move(sum));
+    };
+    auto large = make(256, false), small = make(16, true);
+    auto priority = pair.devices[d]->makeStream({}, /*hasPriority=*/true);
+    if (d == 0)
+      large->enqueue(*pair.streams[d], {});
+    small->enqueue(*priority, {});
+    priority->synchronize();
+    if (d == 1)
+      large->enqueue(*pair.streams[d], {});
+    pair.streams[d]->synchronize();
+  };
+  size_t before = loggedCalls().size();
+  std::thread first(run, 0);
+  run(1);
+  first.join();
+  EXPECT_EQ(loggedCalls().size(), before + 2);
+}
+
 TEST(Nccl, CollectivesAreThoseOfTheLibrary) {
   Pair pair;
   auto transport = pair.transport(DeviceTransport::Nccl, groupsOf({{0, 1}}));
@@ -176,22 +207,30 @@ TEST(Nccl, CollectivesAreThoseOfTheLibrary) {
                        prefix + "reduce 2" + f32 + '1'}));
 }
 
+/// Ends the program as making a transport does.
+[[noreturn]] static void makeTransportAndExit(const Groups &groups) {
+  try {
+    (void)Pair().transport(DeviceTransport::Nccl, groups);
+  } catch (const Error &error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    std::_Exit(error.status);
+  }
+  std::_Exit(0);
+}
+
 TEST(Nccl, WhatIsMissingOrTooOldIsSaid) {
-  Pair pair;
-  setenv("SOAP_NCCL_VERSION", "21403", 1);
-  std::string said;
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(
-      {
-        try {
-          (void)Pair().transport(DeviceTransport::Nccl, {});
-        } catch (const Error &error) {
-          std::fprintf(stderr, "%s\n", error.what());
-          std::_Exit(error.status);
-        }
-      },
-      testing::ExitedWithCode(SOAP_INVALID),
-      "expected NCCL 2.18.0 or newer, got: 2.14.3; install NCCL");
+  setenv("SOAP_NCCL_VERSION", "21403", 1);
+  EXPECT_EXIT(makeTransportAndExit({}), testing::ExitedWithCode(SOAP_INVALID),
+              "expected NCCL 2.18.0 or newer, got: 2.14.3; install NCCL");
+  // Several communicators at once need more than one does.
+  setenv("SOAP_NCCL_VERSION", "22501", 1);
+  EXPECT_EXIT(makeTransportAndExit({{{0, 1}, true}}),
+              testing::ExitedWithCode(SOAP_INVALID),
+              "expected NCCL 2.26.0 or newer for a model with priority "
+              "streams, .*, got: 2.25.1");
+  EXPECT_EXIT(makeTransportAndExit({{{0, 1}, false}}),
+              testing::ExitedWithCode(0), "");
   unsetenv("SOAP_NCCL_VERSION");
 }
 

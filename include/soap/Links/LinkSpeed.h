@@ -21,10 +21,6 @@
 
 namespace soap {
 
-/// Topology::priorityBytes of GPUs, where nothing else is said: little beside
-/// the latency of a collective across nodes. Not tuned.
-inline constexpr int64_t gpuPriorityBytes = 64 << 10;
-
 /// The longest time of one kernel, copy or transfer, 10,000 s: what would take
 /// longer counts as this, so that sums of 900,000 of them fit into 64 bits.
 constexpr int64_t longestNs = 10'000'000'000'000;

@@ -65,8 +65,8 @@ struct ActionTasks {
   int32_t action = 0; ///< Index into the plan.
   /// May run later, in a bucket: bucketActions().
   bool joinsBuckets = false;
-  /// Unless it runs in a bucket, it runs on the priority streams
-  /// (Topology::priorityBytes). A Receipt: the actions may.
+  /// It runs on the priority streams (Topology::priorityBytes), unless it joins
+  /// a bucket, which says for itself. A Receipt: the actions may.
   bool hasPriority = false;
   /// Members. None: only the copies for a drain that the step uses too.
   llvm::ArrayRef<int32_t> devices;

@@ -162,8 +162,8 @@ public:
   /// assumptions.
   std::vector<std::string> comments;
   /// Devices have a stream for the collectives of values of at most this many
-  /// bytes, the whole value: they do not wait for other communication, and slow
-  /// it down by the time that they use its links. 0: they have none.
+  /// bytes, the whole value: they do not wait for other communication, but what
+  /// comes behind it on a link waits for both. 0: they have none.
   int64_t priorityBytes = 0;
 
   /// @{ Construction: kinds, then devices in the order of their ids, then

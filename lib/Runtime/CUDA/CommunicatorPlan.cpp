@@ -17,8 +17,9 @@ CommunicatorPlan::CommunicatorPlan(uint32_t devices,
   std::vector<uint32_t> all(devices);
   std::iota(all.begin(), all.end(), 0U);
   groups_.push_back({all, false});
-  if (std::any_of(groups.begin(), groups.end(),
-                  [](const CollectiveGroup &g) { return g.hasPriority; }))
+  if (std::any_of(groups.begin(), groups.end(), [](const CollectiveGroup &g) {
+        return g.hasPriority && g.members.size() > 1;
+      }))
     groups_.push_back({all, true});
   std::vector<unsigned> used(devices, static_cast<unsigned>(groups_.size()));
   for (const CollectiveGroup &group : groups) {

@@ -23,7 +23,8 @@ namespace soap::runtime::cuda {
 /// of one communicator are in order.
 class CommunicatorPlan {
 public:
-  /// What one device may be in, that of all devices included.
+  /// What one device may be in, those of all devices included, which it always
+  /// is in.
   static constexpr unsigned kMostPerDevice = 16;
 
   /// `groups`: of all collectives, in table order. The first ones get theirs.

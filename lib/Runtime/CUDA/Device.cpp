@@ -98,7 +98,9 @@ public:
       : streams_(std::move(streams)), gpu_(streams_[0]->gpu()), graph_(graph) {
     for (size_t i = 0; i != streams_.size(); ++i)
       events_.push_back(std::make_unique<CudaEvent>(gpu_, /*isTimed=*/false));
-    check(driver().cuGraphInstantiateWithFlags(&exec_, graph_, 0),
+    // Else all has the priority of the stream that it is launched on.
+    check(driver().cuGraphInstantiateWithFlags(
+              &exec_, graph_, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY),
           "to instantiate the graph of a step on ",
           streams_[0]->device().name());
   }

@@ -8,6 +8,7 @@
 #include "CUDA/Nccl.h"
 #include "CUDA/DynamicLibrary.h"
 #include <atomic>
+#include <cstdlib>
 #include <dlfcn.h>
 
 using namespace soap;
@@ -34,6 +35,10 @@ static std::string versionOf(int version) {
 }
 
 static Nccl loadNccl() {
+  // Kernels of several communicators on one GPU start in the order in which
+  // they are enqueued, which is the same on all of them: else each might wait
+  // for one that another GPU starts later. Read at NCCL's first call.
+  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*replace=*/0);
   void *handle = openLibrary(ncclLibrary);
   Nccl nccl;
 #define SOAP_NCCL_FUNCTION(name)                                               \
@@ -47,6 +52,17 @@ static Nccl loadNccl() {
             " or newer, got: ", versionOf(version), "; ", ncclLibrary.cure);
   loadedVersion() = version;
   return nccl;
+}
+
+void cuda::requireLaunchOrder() {
+  (void)nccl();
+  constexpr int least = NCCL_VERSION(2, 26, 0);
+  if (loadedVersion() < least)
+    invalid("expected NCCL ", versionOf(least),
+            " or newer for a model with "
+            "priority streams, as older ones may wait for ever there, got: ",
+            versionOf(loadedVersion()), "; ", ncclLibrary.cure,
+            ", or compile with a topology without priority_bytes");
 }
 
 const Nccl &cuda::nccl() {

@@ -24,6 +24,9 @@ struct Nccl {
 /// NCCL, loaded on the first call. Throws SOAP_INVALID if it is missing or too
 /// old.
 const Nccl &nccl();
+/// Throws SOAP_INVALID unless NCCL starts the calls of several communicators in
+/// the order in which a process enqueues them.
+void requireLaunchOrder();
 /// True if a library of its name can be loaded.
 bool hasNccl();
 /// "NCCL 2.28.9", or "" if nobody has loaded it.

@@ -318,6 +318,9 @@ std::unique_ptr<Transport>
 cuda::makeNcclTransport(const TransportOptions &options,
                         const std::vector<DeviceGpu> &devices) {
   (void)nccl(); // Says what is missing.
+  if (std::any_of(options.groups.begin(), options.groups.end(),
+                  [](const CollectiveGroup &g) { return g.hasPriority; }))
+    requireLaunchOrder();
   const char *most = std::getenv("SOAP_NCCL_COMMUNICATORS");
   long count = most ? std::atol(most) : CommunicatorPlan::kMostPerDevice;
   return std::make_unique<NcclTransport>(

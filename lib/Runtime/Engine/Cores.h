@@ -27,7 +27,7 @@ struct CoreSplit {
   /// Of communication threads that wait for other devices, and of each stream
   /// that waits for the other one of its device or for the end of a step.
   Patience transport, computeStream, communicationStream;
-  /// Whether each device has its core, or cores, for both of its threads alone
+  /// Whether each device has its core, or cores, for its threads alone
   /// (CoreMates).
   bool areMates = false;
   std::string warning; ///< If devices share cores.

@@ -80,8 +80,7 @@ public:
          const Backend &backend, const Links &links, const CoreSplit &split);
   ~Device();
 
-  /// Its threads that compute and that communicate, where they have a core
-  /// together.
+  /// Its threads, where they have a core together.
   CoreMates &mates() { return mates_; }
 
   /// On the compute thread, once: loads, init program, kernels of the programs,

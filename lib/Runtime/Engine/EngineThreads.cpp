@@ -142,9 +142,10 @@ void Engine::communicationLoop(Device &device, fb::Stream stream,
                                const std::vector<int> &cores) {
   runsCommands() = true;
   bindThread(cores);
-  // Mates are two.
-  if (split_.areMates && stream == fb::Stream::Communication)
+  if (split_.areMates) {
     CoreMates::own() = &device.mates();
+    CoreMates::ownNumber() = stream == fb::Stream::Priority;
+  }
   serve([&](uint32_t &visits) {
     meet(device, stream, visits);
     runPhase(device, stream, fb::Phase::Step);

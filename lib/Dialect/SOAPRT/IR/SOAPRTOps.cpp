@@ -247,7 +247,7 @@ LogicalResult InitOp::verify() {
     if (row && (row.communicates() || isa<FeedOp, DrainOp>(op)))
       return op.emitOpError("expected no communication in soaprt.init; every "
                             "device computes what it needs");
-    if (row && row.getStream() == Stream::Communication)
+    if (row && row.getStream().value_or(Stream::Compute) != Stream::Compute)
       return op.emitOpError("expected the compute stream in soaprt.init");
   }
   return verifyRows(*this, getBlock());

@@ -52,8 +52,9 @@ private:
 static Stream streamOf(RowOpInterface row) {
   if (!row.communicates())
     return Stream::Compute;
-  return row->hasAttr(priorityAttrName) ? Stream::Priority
-                                        : Stream::Communication;
+  return isa<CollectiveOp>(*row) && row->hasAttr(priorityAttrName)
+             ? Stream::Priority
+             : Stream::Communication;
 }
 
 void AssignStreamsPass::assign(Block &program) {

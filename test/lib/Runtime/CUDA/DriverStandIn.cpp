@@ -563,8 +563,9 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   return result;
 }
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
-                                     unsigned long long) {
+                                     unsigned long long flags) {
   SOAP_BEGIN
+  log(text("graph with flags ", flags));
   *exec = new CUgraphExec_st(*graph);
   return CUDA_SUCCESS;
 }
