@@ -129,9 +129,9 @@ llvm::Error StrategyEntries::readDegrees(const json::Object &entry,
     }
   int64_t replicate = entry.getInteger("replicate").value_or(1);
   if (replicate < 1 || replicate > INT32_MAX)
-    return llvm::createStringError(
-        where +
-        ": expected 'replicate' of 1 or more, got: " + llvm::Twine(replicate));
+    return llvm::createStringError(where + ": expected 'replicate' from 1 to " +
+                                   llvm::Twine(INT32_MAX) +
+                                   ", got: " + llvm::Twine(replicate));
   result.replicate = static_cast<int32_t>(replicate);
   return llvm::Error::success();
 }

@@ -80,7 +80,9 @@ NpyHeader tensors::readNpyHeader(std::string_view data,
   auto wrong = [&](const std::string &what) -> UsageError {
     return UsageError("expected a .npy file of numbers in C order in " + place +
                       ", got: " + what +
-                      "; write it with numpy.save(numpy.ascontiguousarray(x))");
+                      "; write it with numpy.save(FILE, "
+                      "numpy.ascontiguousarray(x, dtype='<f4')), or whichever "
+                      "type the input has");
   };
   if (data.size() < 12 || data.compare(0, 6, "\x93NUMPY") != 0)
     throw wrong("another file");

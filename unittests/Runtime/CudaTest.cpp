@@ -133,7 +133,9 @@ TEST_F(CudaTest, ACaptureTakesAllStreamsAndJoinsThem) {
   EXPECT_EQ(calls(), (Lines{"begin capture on stream a", "stream a: record",
                             "stream b: wait", "stream b: fill of 64 bytes",
                             "stream b: record", "stream a: wait",
-                            "end capture on stream a"}));
+                            "end capture on stream a",
+                            // Each row keeps the priority of its stream.
+                            "graph with flags 8"}));
   graph->launch();
   communication_->synchronize();
   EXPECT_EQ(calls(), (Lines{"stream b: record", "stream a: wait",

@@ -134,7 +134,7 @@ Placement runtime::placeDevices(size_t devices,
   if (ranks > devices)
     invalid("expected at most as many processes as the model has devices (",
             devices, "), got: ", ranks, "; use mpirun -np ", devices,
-            ", or compile with --devices=", ranks);
+            ", or compile a strategy that uses ", ranks, " devices");
   if (map.empty()) {
     for (size_t device = 0; device != devices; ++device)
       placement.rankOf.push_back(

@@ -100,6 +100,7 @@ soaprt.device @d2 id 2 {
 // CHECK: soaprt.copy "fill"
 // CHECK-NEXT: soaprt.launch "scale"
 // CHECK-NEXT: soaprt.launch "norm" @{{.*}}(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) to(%{{[0-9]+}}, %{{[0-9]+}} : 
+// CHECK-NEXT: soaprt.exchange
 // CHECK-NEXT: soaprt.launch "relu"
 // CHECK-NEXT: }
 soaprt.device @d3 id 3 {
@@ -116,6 +117,7 @@ soaprt.device @d3 id 3 {
     soaprt.launch "scale" @scale(%t : !soaprt.buffer<64xf32, activations>) to (%s : !soaprt.buffer<64xf32, activations>)
     soaprt.launch "add" @add(%a, %b : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<8x64xf32, activations>) to (%sum : !soaprt.buffer<8x64xf32, activations>)
     soaprt.launch "norm" @norm(%sum, %s : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<64xf32, activations>) to (%y : !soaprt.buffer<8x64xf32, activations>)
+    soaprt.exchange "sent" tag 1 send (%y : !soaprt.buffer<8x64xf32, activations>) to [7] receive () from []
     soaprt.launch "relu" @relu(%sum : !soaprt.buffer<8x64xf32, activations>) to (%z : !soaprt.buffer<8x64xf32, activations>)
   }
 }
@@ -127,6 +129,7 @@ soaprt.device @d3 id 3 {
 // CHECK-NEXT: soaprt.launch "scale"
 // CHECK-NEXT: soaprt.launch "norm" @{{.*}}(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) to(%{{[0-9]+}}, %{{[0-9]+}} : 
 // CHECK-NEXT: soaprt.launch "relu"
+// CHECK-NEXT: soaprt.exchange
 // CHECK-NEXT: }
 soaprt.device @d4 id 4 {
   %a = soaprt.buffer : !soaprt.buffer<8x64xf32, activations>
@@ -143,6 +146,7 @@ soaprt.device @d4 id 4 {
     soaprt.launch "add" @add(%a, %b : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<8x64xf32, activations>) to (%sum : !soaprt.buffer<8x64xf32, activations>)
     soaprt.launch "relu" @relu(%sum : !soaprt.buffer<8x64xf32, activations>) to (%z : !soaprt.buffer<8x64xf32, activations>)
     soaprt.launch "norm" @norm(%sum, %s : !soaprt.buffer<8x64xf32, activations>, !soaprt.buffer<64xf32, activations>) to (%y : !soaprt.buffer<8x64xf32, activations>)
+    soaprt.exchange "sent" tag 1 send (%y : !soaprt.buffer<8x64xf32, activations>) to [7] receive () from []
   }
 }
 
