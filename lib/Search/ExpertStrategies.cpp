@@ -31,7 +31,7 @@ static Configuration splitLoop(const GraphNode &node, int loop,
 
 namespace {
 /// What a rule says of one node.
-struct Choice {
+struct LoopRule {
   int loop = -1; ///< To split; -1: follow the main operand.
   /// Split only if following the main operand leaves the node one task.
   bool followsFirst = false;
@@ -42,7 +42,7 @@ struct Choice {
 /// names.
 static Strategy
 splitEach(const OperatorGraph &graph, const Topology &topology, int32_t devices,
-          llvm::function_ref<Choice(int32_t, const GraphNode &)> choose) {
+          llvm::function_ref<LoopRule(int32_t, const GraphNode &)> choose) {
   if (devices <= 0 || devices > topology.numDevices())
     devices = topology.numDevices();
   Strategy strategy = emptyStrategy(graph);
@@ -55,7 +55,7 @@ splitEach(const OperatorGraph &graph, const Topology &topology, int32_t devices,
       config = followOperand(graph, strategy, id, operand);
     if (!space.fits(group, config.degrees))
       config = onDevice(node, config.devices.front());
-    Choice choice = choose(id, node);
+    LoopRule choice = choose(id, node);
     if (choice.loop >= 0 &&
         !(choice.followsFirst && config.degrees.numTiles() > 1))
       config = splitLoop(
@@ -97,7 +97,7 @@ Strategy soap::dataParallel(const OperatorGraph &graph,
                             const Topology &topology, int32_t devices) {
   return splitEach(graph, topology, devices,
                    [](int32_t, const GraphNode &node) {
-                     return Choice{firstSampleLoop(node)};
+                     return LoopRule{firstSampleLoop(node)};
                    });
 }
 
@@ -124,7 +124,7 @@ Strategy soap::tensorParallel(const OperatorGraph &graph,
                               const Topology &topology, int32_t devices) {
   return splitEach(graph, topology, devices,
                    [](int32_t, const GraphNode &node) {
-                     return Choice{firstChannelLoop(node)};
+                     return LoopRule{firstChannelLoop(node)};
                    });
 }
 
@@ -144,19 +144,20 @@ Strategy soap::spatial(const OperatorGraph &graph, const Topology &topology,
     largest(LoopKind::Attribute);
     if (best < 0)
       largest(LoopKind::Parameter);
-    return Choice{best, !llvm::is_contained(node.kinds, LoopKind::Parameter)};
+    return LoopRule{best, !llvm::is_contained(node.kinds, LoopKind::Parameter)};
   };
   return splitEach(graph, topology, devices, largestLoop);
 }
 
 Strategy soap::oneWeirdTrick(const OperatorGraph &graph,
                              const Topology &topology, int32_t devices) {
-  return splitEach(
-      graph, topology, devices, [&](int32_t id, const GraphNode &node) {
-        if (isFullyConnected(graph, id))
-          return Choice{firstChannelLoop(node)};
-        return Choice{firstSampleLoop(node), weightOperands(graph, id).empty()};
-      });
+  return splitEach(graph, topology, devices,
+                   [&](int32_t id, const GraphNode &node) {
+                     if (isFullyConnected(graph, id))
+                       return LoopRule{firstChannelLoop(node)};
+                     return LoopRule{firstSampleLoop(node),
+                                     weightOperands(graph, id).empty()};
+                   });
 }
 
 Strategy soap::randomStrategy(const OperatorGraph &graph,
