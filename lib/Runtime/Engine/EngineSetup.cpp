@@ -125,6 +125,11 @@ std::unique_ptr<Transport> Engine::makeTransport(const Meetings &meetings,
   std::unique_ptr<Transport> own = backend_->makeTransport(
       {*channels_, isThrottled, deviceTransport_, group_.get(), devices,
        places(), groups, meetings.messagesAreOrdered});
+  if (!own && (deviceTransport_ == DeviceTransport::Peer ||
+               deviceTransport_ == DeviceTransport::Nccl))
+    invalid("expected a model for GPUs with --gpu-transport=peer or nccl, got: "
+            "one for target '",
+            toString(model_->table().target()), "'; leave the option out");
   return own ? std::move(own)
              : makeStagedTransport(*channels_, backend_->traits());
 }
