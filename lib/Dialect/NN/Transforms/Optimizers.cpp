@@ -36,10 +36,13 @@ LogicalResult soap::nn::verifyOptimizer(Location loc,
         Range{"weight-decay", options.weightDecay},
         Range{"clip-norm", options.clipNorm},
         Range{"loss-scale", options.lossScale}})
-    if (!std::isfinite(value) || value < 0 || (isBelowOne && value >= 1))
-      return emitError(loc)
-             << "expected '" << name << "' of at least 0"
-             << (isBelowOne ? " and below 1" : "") << ", got: " << value;
+    if (!std::isfinite(static_cast<float>(value)) || value < 0 ||
+        (isBelowOne && value >= 1))
+      return emitError(loc) << "expected '" << name << "' of at least 0"
+                            << (isBelowOne  ? " and below 1"
+                                : value > 0 ? ", finite as f32"
+                                            : "")
+                            << ", got: " << value;
   if (options.warmup < 0 || options.period < 1)
     return emitError(loc, "expected a 'warmup' of 0 steps or more and a "
                           "'period' of 1 or more, got: " +

@@ -5,6 +5,8 @@
 // E1: error: expected schedule=constant, step, cosine or linear, got: 'square'
 // RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error optimizer=sgd lr=-1.0' 2>&1 | FileCheck %s --check-prefix=E2
 // E2: error: expected 'lr' of at least 0, got: -1
+// RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error optimizer=sgd lr=1e40' 2>&1 | FileCheck %s --check-prefix=E2B
+// E2B: error: expected 'lr' of at least 0, finite as f32, got:
 // RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error optimizer=sgd factor=-1.0' 2>&1 | FileCheck %s --check-prefix=E3
 // E3: error: expected 'factor' of at least 0, got: -1
 // RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error optimizer=sgd momentum=1.0' 2>&1 | FileCheck %s --check-prefix=E4
