@@ -45,14 +45,7 @@ static ModelBuilder everything() {
     exchange.receives.emplace_back(1 - d, 3, fb::Extent(z, 0, 64));
     b.row(d, std::move(exchange), fb::Stream::Communication, fb::Phase::Step,
           {1, 2});
-    fb::CollectiveT reduce;
-    reduce.kind = fb::CollectiveKind::AllReduce;
-    reduce.combine = fb::Combine::Sum;
-    reduce.group = {0, 1};
-    reduce.member = d;
-    reduce.send.emplace_back(z, 0, 128);
-    reduce.receive.emplace_back(z, 0, 128);
-    b.row(d, std::move(reduce), fb::Stream::Communication);
+    b.row(d, allReduce(2, d, z, 128), fb::Stream::Communication);
     if (d == 0)
       b.drain(d, output, z);
     if (d == 0)

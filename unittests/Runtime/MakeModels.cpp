@@ -100,16 +100,8 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
     if (devices > 1) {
       partial.parts = {d};
       partial.part_count = devices;
-      fb::CollectiveT sum;
-      sum.kind = fb::CollectiveKind::AllReduce;
-      sum.combine = fb::Combine::Sum;
-      for (uint32_t m = 0; m != devices; ++m)
-        sum.group.push_back(m);
-      sum.member = d;
-      sum.send.emplace_back(y, 0, bytes);
-      sum.receive.emplace_back(y, 0, bytes);
-      last = b.row(d, std::move(sum), fb::Stream::Communication,
-                   fb::Phase::Step, {last});
+      last = b.row(d, allReduce(devices, d, y, bytes),
+                   fb::Stream::Communication, fb::Phase::Step, {last});
       b.tile(d, values[2], y, {allRows, allColumns}, last);
     }
     if (d != 0)

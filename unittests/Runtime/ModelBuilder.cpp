@@ -125,6 +125,19 @@ std::unique_ptr<fb::BoxCopyT> test::denseCopy(uint32_t from, uint32_t to,
   return copy;
 }
 
+fb::CollectiveT test::allReduce(uint32_t members, uint32_t member,
+                                uint32_t buffer, uint64_t bytes) {
+  fb::CollectiveT sum;
+  sum.kind = fb::CollectiveKind::AllReduce;
+  sum.combine = fb::Combine::Sum;
+  for (uint32_t m = 0; m != members; ++m)
+    sum.group.push_back(m);
+  sum.member = member;
+  sum.send.emplace_back(buffer, 0, bytes);
+  sum.receive.emplace_back(buffer, 0, bytes);
+  return sum;
+}
+
 uint32_t ModelBuilder::feed(uint32_t device, uint32_t input, uint32_t buffer) {
   fb::FeedT feed;
   feed.input = input;

@@ -22,6 +22,10 @@ using Shape = std::vector<int64_t>;
 using Floats = std::vector<float>;
 
 int64_t count(const Shape &shape);
+/// What device `member` of the first `members` does to add up a buffer's first
+/// bytes over all of them, in place.
+fb::CollectiveT allReduce(uint32_t members, uint32_t member, uint32_t buffer,
+                          uint64_t bytes);
 /// Seeded values in [lo, hi).
 Floats randomFloats(int64_t count, uint32_t seed, float lo = -1, float hi = 1);
 

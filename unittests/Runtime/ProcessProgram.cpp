@@ -153,14 +153,7 @@ static ModelBuilder sums(int rounds) {
   };
   for (int round = 0; round != rounds; ++round)
     for (uint32_t d = 0; d != 2; ++d) {
-      fb::CollectiveT sum;
-      sum.kind = fb::CollectiveKind::AllReduce;
-      sum.group = {0, 1};
-      sum.member = d;
-      sum.combine = fb::Combine::Sum;
-      sum.send.emplace_back(values[d], 0, bytes);
-      sum.receive.emplace_back(values[d], 0, bytes);
-      add(d, std::move(sum));
+      add(d, allReduce(2, d, values[d], bytes));
       fb::ExchangeT exchange;
       auto tag = static_cast<uint32_t>(round);
       exchange.sends.emplace_back(1 - d, tag, fb::Extent(values[d], 0, bytes));

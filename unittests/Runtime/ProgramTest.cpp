@@ -326,14 +326,7 @@ static ModelBuilder sumBesideMessage(fb::Stream ofSum) {
   uint32_t add = makeAdd(b, 64);
   uint32_t input = b.input("x", {64}), output = b.output("y", {64});
   auto reduce = [&](uint32_t d, uint32_t x, uint32_t wait) {
-    fb::CollectiveT collective;
-    collective.kind = fb::CollectiveKind::AllReduce;
-    collective.combine = fb::Combine::Sum;
-    collective.group = {0, 1};
-    collective.member = d;
-    collective.send.emplace_back(x, 0, 256);
-    collective.receive.emplace_back(x, 0, 256);
-    return b.row(d, std::move(collective), ofSum, fb::Phase::Step, {wait});
+    return b.row(d, allReduce(2, d, x, 256), ofSum, fb::Phase::Step, {wait});
   };
   uint32_t x0 = b.buffer(0, 256), y0 = b.buffer(0, 256);
   uint32_t feed0 = b.feed(0, input, x0);
