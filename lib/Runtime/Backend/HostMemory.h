@@ -26,6 +26,10 @@ void discardPages(char *block, size_t offset, size_t bytes);
 /// Bytes of the whole pages inside of a range of a block.
 size_t wholePageBytes(size_t offset, size_t bytes);
 
+/// Bytes of the cache lines that so many bytes take: what lies side by side in
+/// one block starts aligned, and shares no line.
+inline uint64_t wholeLines(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /// A block of pages, freed with this.
 class Arena {
 public:

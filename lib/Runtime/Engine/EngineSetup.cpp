@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Backend/HostMemory.h"
 #include "Engine/Engine.h"
 #include "Model/Check.h"
 #include "Transport/Staged.h"
@@ -207,7 +208,7 @@ void Engine::makeHostSides(const HostLinks &links) {
         makeSides(program, d);
   // All feeds of a step are on their way at once, then all drains.
   auto bytesOf = [](const std::unique_ptr<HostSide> &side) {
-    return (side->ownBytes() + 63) / 64 * 64;
+    return wholeLines(side->ownBytes());
   };
   std::vector<HostSides *> together;
   for (RemoteEnds &ends : remoteEnds_)

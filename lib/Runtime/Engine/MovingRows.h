@@ -8,6 +8,7 @@
 #ifndef SOAP_LIB_RUNTIME_ENGINE_MOVINGROWS_H
 #define SOAP_LIB_RUNTIME_ENGINE_MOVINGROWS_H
 
+#include "Backend/HostMemory.h"
 #include "Engine/Copies.h"
 #include "Engine/HostRows.h"
 #include "Model/Meetings.h"
@@ -47,12 +48,12 @@ public:
     most = std::max(most, bytes);
   }
   /// @{ When all rows have been added: all of it, and where the part of a
-  /// stream begins, at a multiple of 64.
+  /// stream begins, on a cache line of its own.
   uint64_t bytes() const {
     return priority_ ? begin(fb::Stream::Priority) + priority_ : shared_;
   }
   uint64_t begin(fb::Stream stream) const {
-    return stream == fb::Stream::Priority ? (shared_ + 63) / 64 * 64 : 0;
+    return stream == fb::Stream::Priority ? wholeLines(shared_) : 0;
   }
   /// @}
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Transport/Collective.h"
+#include "Backend/HostMemory.h"
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -68,12 +69,9 @@ Span Collective::slice(const Span &whole, uint32_t i) const {
   return {data, (end - begin) * elementBytes_};
 }
 
-/// Whole cache lines, so that copies start aligned.
-static uint64_t aligned(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 uint64_t Collective::reserve(uint64_t bytes) {
   uint64_t offset = reserved_;
-  reserved_ += aligned(bytes);
+  reserved_ += wholeLines(bytes);
   return offset;
 }
 
@@ -81,7 +79,7 @@ void Collective::reserveIncoming(const std::vector<uint32_t> &sources,
                                  uint64_t bytes) {
   addresses_.reserve(sources.size() + 1);
   targets_.reserve(sources.size() + 1);
-  incomingBytes_ = aligned(bytes);
+  incomingBytes_ = wholeLines(bytes);
   auto far = std::count_if(sources.begin(), sources.end(), [&](uint32_t m) {
     return m != member_ && !receivers_[m]->sharesMemory();
   });

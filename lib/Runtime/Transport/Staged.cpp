@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Transport/Staged.h"
+#include "Backend/HostMemory.h"
 #include "Transport/HostMoves.h"
 #include <map>
 
@@ -30,7 +31,7 @@ public:
     auto [it, isNew] =
         offsets_.emplace(std::make_pair(span.data, span.bytes), bytes_);
     if (isNew)
-      bytes_ += (span.bytes + 63) / 64 * 64;
+      bytes_ += wholeLines(span.bytes);
     return it->second;
   }
   uint64_t bytes() const { return bytes_; }
