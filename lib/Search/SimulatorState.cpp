@@ -13,11 +13,11 @@ using namespace soap::detail;
 
 void SimulatorState::reset(const TaskGraph &tasks) {
   const OperatorGraph &graph = tasks.graph();
-  numEnds = tasks.topology().numDevices() + 1;
+  numEnds = Timeline::numEnds(tasks.topology());
   numValues = graph.numValues();
   numOperands = tasks.operandIndex(graph.numNodes(), 0);
   numNodes = graph.numNodes();
-  firstPriority = 2 * numEnds + tasks.topology().numResources();
+  firstPriority = Timeline::firstPriority(tasks.topology());
   resources.assign(Timeline::size(tasks.topology()), 0);
   shifts.assign(tasks.order().size(), 0);
   blocks.assign(lateBlock(graph.numValues()), {});

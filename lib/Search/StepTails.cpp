@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepTails.h"
+#include "soap/Search/Timeline.h"
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 
@@ -26,8 +27,8 @@ void StepTails::reset(int32_t interval, int32_t numRows, size_t numResources) {
   interval_ = interval;
   numRows_ = numRows;
   numResources_ = numResources;
-  numEnds_ = tasks_.topology().numDevices() + 1;
-  firstPriority_ = 2 * numEnds_ + tasks_.topology().numResources();
+  numEnds_ = Timeline::numEnds(tasks_.topology());
+  firstPriority_ = Timeline::firstPriority(tasks_.topology());
   rows_.resize(numRows_ * numResources_);
   nodeTails_.resize(tasks_.graph().numNodes());
   bucketTails_.resize(tasks_.numBuckets());

@@ -31,19 +31,30 @@ namespace soap {
 struct Timeline {
   llvm::MutableArrayRef<int64_t> compute, communication, links, priority = {};
 
-  /// How many times one array of all resources has.
-  static size_t size(const Topology &topology) {
-    size_t ends = topology.numDevices() + 1;
-    return (topology.hasPriorityStreams() ? 3 : 2) * ends +
-           topology.numResources();
+  /// @{ Where the parts begin in one array of all resources, in the order of
+  /// the members, and how many times it has.
+  static size_t numEnds(const Topology &topology) {
+    return topology.numDevices() + 1;
   }
-  /// The parts of such an array, in the order of the members.
+  static size_t firstLink(const Topology &topology) {
+    return 2 * numEnds(topology);
+  }
+  static size_t firstPriority(const Topology &topology) {
+    return firstLink(topology) + topology.numResources();
+  }
+  static size_t size(const Topology &topology) {
+    return firstPriority(topology) +
+           (topology.hasPriorityStreams() ? numEnds(topology) : 0);
+  }
+  /// @}
+  /// The parts of such an array.
   static Timeline of(llvm::MutableArrayRef<int64_t> all,
                      const Topology &topology) {
-    size_t ends = topology.numDevices() + 1, links = topology.numResources();
     assert(all.size() == size(topology) && "a time per resource");
+    size_t ends = numEnds(topology);
     return {all.take_front(ends), all.slice(ends, ends),
-            all.slice(2 * ends, links), all.drop_front(2 * ends + links)};
+            all.slice(firstLink(topology), topology.numResources()),
+            all.drop_front(firstPriority(topology))};
   }
   /// The streams that a collective runs on.
   llvm::MutableArrayRef<int64_t> streams(bool hasPriority) const {
