@@ -31,7 +31,7 @@
 namespace soap::runtime {
 
 /// A place in a stream that another stream waits for. One stream records an
-/// event, and one waits for it, as often as it is recorded and in the same
+/// event and one waits for it, as often as it is recorded and in the same
 /// order: wait number n ends when record number n has run. Unless streams run
 /// in place, a record is enqueued before its wait.
 class Event {

@@ -59,8 +59,8 @@ void cuda::requireLaunchOrder() {
   constexpr int least = NCCL_VERSION(2, 26, 0);
   if (loadedVersion() < least)
     invalid("expected NCCL ", versionOf(least),
-            " or newer for a model with "
-            "priority streams, as older ones may wait for ever there, got: ",
+            " or newer for a model with priority streams, as older ones may "
+            "wait for ever there, got: ",
             versionOf(loadedVersion()), "; ", ncclLibrary.cure,
             ", or compile with a topology without priority_bytes");
 }

@@ -15,9 +15,8 @@
 namespace soap::runtime::cuda {
 
 /// A stream that does not wait for the default one, with the GPU's greatest
-/// priority or its least. Boxes that are not dense
-/// are copied by a kernel within the device, and row by row from and to the
-/// host.
+/// priority or its least. Boxes that are not dense are copied by a kernel
+/// within the device, and row by row from and to the host.
 class CudaStream final : public Stream {
 public:
   CudaStream(CudaDevice &device, bool hasPriority);

@@ -17,8 +17,9 @@ def AssignStreamsPass : Pass<"soaprt-assign-streams", "::mlir::ModuleOp"> {
     devices run on the communication stream, or on the priority stream if they
     have `soaprt.priority`, all others on the compute stream, in block order. A
     row that touches what a row of another stream wrote (or overwrites what one
-    reads) waits for it, unless an earlier wait already implies it. Feeds end before a step begins and drains begin after it ends,
-    so neither needs a wait.
+    reads) waits for it, unless an earlier wait already implies it. Feeds end
+    before a step begins and drains begin after it ends, so neither needs a
+    wait.
 
     Before: `%1 = soaprt.exchange …` · after:
     `%1 = soaprt.exchange … waits(%0) stream communication`
