@@ -15,7 +15,7 @@ class Soap:
         build = pathlib.Path(options["build"])
         compiled = pathlib.Path(options["outputs"]).with_suffix(".so")
         subprocess.run([build / "bin/soap-compile", path, "--devices=1", f"--cores-per-device={cores}",
-                        *options["compile"], "-o", compiled], check=True, stdout=subprocess.DEVNULL)
+                        *options["compile"], *options["options"], "-o", compiled], check=True, stdout=subprocess.DEVNULL)
         info = json.loads(subprocess.run([build / "bin/soap-run", compiled, "--info", "--json"], check=True,
                                          capture_output=True, text=True).stdout)
         self.runtime = ctypes.CDLL(str(next(build.glob("lib/libSOAPRuntime.so*"))))
@@ -59,11 +59,12 @@ class OnnxRuntime:
 
 
 class OpenVino:
-    def __init__(self, path, feeds, cores, _):
+    def __init__(self, path, feeds, cores, options):
         import openvino
         # By default it would compute in bf16 where the processor does.
         settings = {"INFERENCE_NUM_THREADS": cores, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
-                    "INFERENCE_PRECISION_HINT": "f32"}
+                    "INFERENCE_PRECISION_HINT": "f32",
+                    **dict(option.split("=", 1) for option in options["options"])}
         self.compiled = openvino.compile_model(openvino.Core().read_model(path), "CPU", settings)
         self.request = self.compiled.create_infer_request()
         self.request.set_tensors({name: openvino.Tensor(np.ascontiguousarray(value))

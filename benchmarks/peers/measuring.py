@@ -17,10 +17,10 @@ TURN_MS, TURN_STEPS = 400, 2
 class Worker:
     def __init__(self, engine, model, cores, work, build, compile_options):
         self.outputs = work / f"{engine}.npz"
-        # "soap+--no-fuse": SOAP with one more option of the compiler.
+        # "soap+--no-fuse": SOAP with one more option of the compiler; of OpenVINO, NAME=VALUE of a property.
         name, *more = engine.split("+")
         task = {"engine": name, "model": str(model), "cores": cores, "work": str(work), "build": str(build),
-                "compile": [*compile_options, *more], "outputs": str(self.outputs)}
+                "compile": compile_options, "options": more, "outputs": str(self.outputs)}
         with open(work / f"{engine}.log", "w") as log:
             self.process = subprocess.Popen([sys.executable, "-m", "peers.worker", json.dumps(task)], text=True,
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
