@@ -46,7 +46,9 @@ public:
 private:
   std::optional<Affine> matchAffine(Operation *op);
   bool isFoldable(Operation *producer, const Affine &affine);
+  std::pair<Value, Value> scaleAndShift(BatchNormOp norm);
   void fold(Operation *producer, const Affine &affine);
+  void writeOut(BatchNormOp norm);
 
   ParameterExpressions *expressions_ = nullptr;
   ExpressionBuilder *build_ = nullptr;
@@ -101,6 +103,44 @@ bool FoldBatchNormPass::isFoldable(Operation *producer, const Affine &affine) {
   return position >= 0 && shape[position] == result[channel];
 }
 
+/// What a batch norm multiplies with, and what it adds, per channel.
+std::pair<Value, Value> FoldBatchNormPass::scaleAndShift(BatchNormOp norm) {
+  std::string name = nameOf(norm).str();
+  Type element = getElementTypeOrSelf(norm.getScale());
+  Value epsilon = build_->scalar(name + "_epsilon", element,
+                                 norm.getEpsilon().convertToDouble());
+  Value variance =
+      build_->create<AddOp>(name + "_variance", {norm.getVariance(), epsilon});
+  Value deviation = build_->create<SqrtOp>(name + "_deviation", variance);
+  Value scale =
+      build_->create<DivOp>(name + "_scale", {norm.getScale(), deviation});
+  Value mean = build_->create<MulOp>(name + "_mean", {norm.getMean(), scale});
+  Value shift = build_->create<SubOp>(name + "_shift", {norm.getBias(), mean});
+  return {scale, shift};
+}
+
+/// Makes a product and a sum of a batch norm.
+void FoldBatchNormPass::writeOut(BatchNormOp norm) {
+  std::string name = nameOf(norm).str();
+  build_->setInsertionPoint(norm);
+  auto [scale, shift] = scaleAndShift(norm);
+  // Channels are dim 1 of x.
+  SmallVector<int64_t> shape(shapeOf(norm.getX()).size() - 1, 1);
+  shape[0] = shapeOf(scale)[0];
+  scale = build_->reshape(name + "_factor", scale, shape);
+  shift = build_->reshape(name + "_term", shift, shape);
+  OpBuilder builder(norm);
+  auto product =
+      builder.create<MulOp>(norm.getLoc(), norm.getType(), norm.getX(), scale);
+  product->setAttr("nn.name", build_->uniqueName(name + "_product"));
+  auto sum =
+      builder.create<AddOp>(norm.getLoc(), norm.getType(), product, shift);
+  sum->setDiscardableAttrs(norm->getDiscardableAttrDictionary());
+  norm.replaceAllUsesWith(sum.getResult());
+  norm.erase();
+  ++numWrittenOut;
+}
+
 void FoldBatchNormPass::fold(Operation *producer, const Affine &affine) {
   std::string name = nameOf(affine.op).str();
   LLVM_DEBUG(llvm::dbgs() << "'" << name << "' becomes a part of '"
@@ -112,17 +152,7 @@ void FoldBatchNormPass::fold(Operation *producer, const Affine &affine) {
 
   Value scale, shift; // Of one element per channel, or null.
   if (auto norm = dyn_cast<BatchNormOp>(affine.op)) {
-    Type element =
-        cast<RankedTensorType>(norm.getScale().getType()).getElementType();
-    Value epsilon = build_->scalar(name + "_epsilon", element,
-                                   norm.getEpsilon().convertToDouble());
-    Value variance = build_->create<AddOp>(name + "_variance",
-                                           {norm.getVariance(), epsilon});
-    Value deviation = build_->create<SqrtOp>(name + "_deviation", variance);
-    scale =
-        build_->create<DivOp>(name + "_scale", {norm.getScale(), deviation});
-    Value mean = build_->create<MulOp>(name + "_mean", {norm.getMean(), scale});
-    shift = build_->create<SubOp>(name + "_shift", {norm.getBias(), mean});
+    std::tie(scale, shift) = scaleAndShift(norm);
   } else {
     bool single =
         cast<RankedTensorType>(affine.parameter.getType()).getNumElements() ==
@@ -187,4 +217,8 @@ void FoldBatchNormPass::runOnOperation() {
     if (isFoldable(producer, *affine) && !grouped.contains(nameOf(producer)))
       fold(producer, *affine);
   }
+  for (auto norm :
+       llvm::make_early_inc_range(function.front().getOps<BatchNormOp>()))
+    if (!grouped.contains(nameOf(norm)) && matchAffine(norm))
+      writeOut(norm);
 }

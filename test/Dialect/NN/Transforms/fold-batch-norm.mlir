@@ -62,12 +62,22 @@ func.func @main() {
 
 // -----
 
-// Tests that a batch norm stays where its producer has another reader, and
-// where the producer has no weights.
+// Tests that a batch norm becomes a product and a sum where its producer has another
+// reader, and where the producer has no weights; with statistics that are no
+// parameters it stays.
 
 // CHECK-LABEL: func.func @main
-// CHECK: nn.batch_norm {{.*}} {epsilon = {{.*}}, nn.name = "bn"}
-// CHECK: nn.batch_norm {{.*}} {epsilon = {{.*}}, nn.name = "bn2"}
+// CHECK: %[[Y:.*]] = nn.conv
+// CHECK: %[[S:.*]] = nn.div %{{.*}} {nn.name = "bn_scale"}
+// CHECK: %[[T:.*]] = nn.sub %{{.*}} {nn.name = "bn_shift"}
+// CHECK: %[[S3:.*]] = nn.reshape %[[S]] {{.*}} -> tensor<3x1x1xf32>
+// CHECK: %[[T3:.*]] = nn.reshape %[[T]] {{.*}} -> tensor<3x1x1xf32>
+// CHECK: %[[P:.*]] = nn.mul %[[Y]], %[[S3]] {nn.name = "bn_product"}
+// CHECK-NEXT: %[[Z:.*]] = nn.add %[[P]], %[[T3]] {nn.name = "bn"}
+// CHECK-NEXT: %[[R:.*]] = nn.relu %[[Z]]
+// CHECK: nn.mul %[[R]], %{{.*}} {nn.name = "bn2_product"}
+// CHECK-NEXT: nn.add {{.*}} {nn.name = "bn2"}
+// CHECK: nn.batch_norm {{.*}} nn.name = "bn3"}
 func.func @main() {
   %x = nn.input {nn.name = "x"} : tensor<2x3x1x1xf32>
   %w = nn.parameter {nn.name = "w"} : tensor<3x3x1x1xf32> from #nn.splat<1.0 : f32>
@@ -76,8 +86,11 @@ func.func @main() {
   %z = nn.batch_norm %y, %p, %p, %p, %p {nn.name = "bn", epsilon = 0.01 : f32} : tensor<2x3x1x1xf32>, tensor<3xf32>
   %r = nn.relu %z {nn.name = "r"} : tensor<2x3x1x1xf32>
   %q = nn.batch_norm %r, %p, %p, %p, %p {nn.name = "bn2", epsilon = 0.01 : f32} : tensor<2x3x1x1xf32>, tensor<3xf32>
+  %m = nn.input {nn.name = "m"} : tensor<3xf32>
+  %t = nn.batch_norm %r, %p, %p, %m, %p {nn.name = "bn3", epsilon = 0.01 : f32} : tensor<2x3x1x1xf32>, tensor<3xf32>
   nn.output %q {nn.name = "out"} : tensor<2x3x1x1xf32>
   nn.output %y {nn.name = "out2"} : tensor<2x3x1x1xf32>
+  nn.output %t {nn.name = "out3"} : tensor<2x3x1x1xf32>
   return
 }
 

@@ -464,12 +464,14 @@ def FoldBatchNormPass : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
     ```
 
     `nn-hoist-init` then moves the expressions to `@init`. The producer keeps its
-    name. A batch norm without such a producer stays as it is, with operations
-    behind it folded into it. Operations with gradients (members and leaders of
-    groups) stay as they are.
+    name. A batch norm without such a producer becomes `x * s + t` when operations
+    behind it have been folded into it, an nn.mul and an nn.add of its name.
+    Operations with gradients (members and leaders of groups) stay as they are.
   }];
   let statistics = [
-    Statistic<"numFolded", "folded", "Operations that were folded into others">
+    Statistic<"numFolded", "folded", "Operations that were folded into others">,
+    Statistic<"numWrittenOut", "written-out",
+              "Batch norms that became a product and a sum">
   ];
   let dependentDialects = ["::soap::nn::NNDialect"];
 }
