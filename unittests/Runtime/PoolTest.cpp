@@ -8,6 +8,7 @@
 #include "CPU/PoolKernel.h"
 #include "CPU/Threads.h"
 #include "ConvolutionProblem.h"
+#include "EncodedFloats.h"
 #include "NoStream.h"
 #include <gtest/gtest.h>
 
@@ -86,10 +87,16 @@ static size_t placeOf(const Shape &shape, const Shape &at) {
 
 static Tensor run(const Problem &problem, const PoolShape &shape,
                   const PoolLoops &loops, const Tensor &x, size_t threads) {
-  Guarded source(x.values.size() * 4), made(count(problem.y) * 4);
+  fb::ElementType element =
+      shape.isBFloat ? fb::ElementType::BF16 : fb::ElementType::F32;
+  size_t bytes = shape.isBFloat ? 2 : 4;
+  Guarded source(x.values.size() * bytes), made(count(problem.y) * bytes);
+  std::vector<float> floats(x.values.size());
   forEachIndex(problem.x, [&](const Shape &at) {
-    source.data()[placeOf(problem.x, at)] = static_cast<float>(x.at(at));
+    floats[placeOf(problem.x, at)] = static_cast<float>(x.at(at));
   });
+  std::vector<char> given = encoded(floats, element);
+  std::memcpy(source.data(), given.data(), given.size());
   useThreads(threads);
   auto kernel = makePoolKernel(shape, loops, threads);
   EXPECT_EQ(kernel->scratchpadBytes(), 0u);
@@ -100,9 +107,12 @@ static Tensor run(const Problem &problem, const PoolShape &shape,
   kernel->bind(binding)->enqueue(stream);
   useThreads(1);
   EXPECT_TRUE(made.isIntact());
+  std::vector<char> taken(count(problem.y) * bytes);
+  std::memcpy(taken.data(), made.data(), taken.size());
+  floats = decoded(taken, element);
   Tensor result(problem.y);
   forEachIndex(problem.y, [&](const Shape &at) {
-    result.at(at) = made.data()[placeOf(problem.y, at)];
+    result.at(at) = floats[placeOf(problem.y, at)];
   });
   return result;
 }
@@ -129,11 +139,15 @@ TEST(Pool, RandomShapes) {
     ++made;
     Tensor x(problem.x,
              randomFloats(count(problem.x), static_cast<uint32_t>(round)));
+    shape->isBFloat = round % 3 == 0;
+    if (shape->isBFloat)
+      for (double &value : x.values) // As bf16 has it.
+        value = std::nearbyint(value * 64) / 64;
     Tensor expected = reference(problem.op, {x}, problem.y);
     auto threads = static_cast<size_t>(draw(1, 3));
     for (const PoolLoops *loops : allLoops())
       ASSERT_LT(errorOf(run(problem, *shape, *loops, x, threads), expected),
-                1e-6)
+                shape->isBFloat ? 1.0 / 256 : 1e-6)
           << "round " << round << ", source " << toString(problem.x)
           << ", kernel " << toString(kernel) << ", strides "
           << toString(problem.op.strides) << ", pads "

@@ -47,8 +47,11 @@ std::optional<PoolShape> runtime::poolShape(const fb::Kernel &kernel) {
   const fb::TensorType &source = *kernel.operands()->Get(0);
   const fb::TensorType &result = *kernel.results()->Get(0);
   Shape x = toVector(source.shape()), y = toVector(result.shape());
+  if (source.element() != fb::ElementType::F32 &&
+      source.element() != fb::ElementType::BF16)
+    return std::nullopt;
   for (const fb::TensorType *type : {&source, &result})
-    if (type->element() != fb::ElementType::F32 ||
+    if (type->element() != source.element() ||
         type->order() != fb::ElementOrder::ChannelsLast)
       return std::nullopt;
   for (const auto *list :
@@ -65,6 +68,7 @@ std::optional<PoolShape> runtime::poolShape(const fb::Kernel &kernel) {
   PoolShape shape{
       x[0], x[1], x[2], x[3], std::move(*rows), std::move(*columns)};
   shape.isMaximum = op->kind() == fb::PoolKind::Max;
+  shape.isBFloat = source.element() == fb::ElementType::BF16;
   if (op->count_include_pad())
     shape.divisor =
         static_cast<float>(op->kernel()->Get(0) * op->kernel()->Get(1));
@@ -98,7 +102,18 @@ public:
                             std::min(lines(), static_cast<int64_t>(threads)));
   }
 
-  void run(const float *source, float *result) const {
+  void run(const char *source, char *result) const {
+    if (shape_.isBFloat)
+      runOf(reinterpret_cast<const uint16_t *>(source),
+            reinterpret_cast<uint16_t *>(result));
+    else
+      runOf(reinterpret_cast<const float *>(source),
+            reinterpret_cast<float *>(result));
+  }
+
+private:
+  template <typename Element>
+  void runOf(const Element *source, Element *result) const {
     forEachPart(static_cast<size_t>(parts_), [&](size_t part) {
       auto number = static_cast<int64_t>(part);
       for (int64_t line = lines() * number / parts_;
@@ -107,21 +122,22 @@ public:
     });
   }
 
-private:
   /// Of the results of all images.
   int64_t lines() const {
     return shape_.images * static_cast<int64_t>(shape_.rows.size());
   }
 
-  void runLine(const float *source, float *result, int64_t line) const {
+  template <typename Element>
+  void runLine(const Element *source, Element *result, int64_t line) const {
     auto down = static_cast<int64_t>(shape_.rows.size()),
          across = static_cast<int64_t>(shape_.columns.size());
-    const float *image =
+    const PoolFunctions<Element> &loops = loops_.of<Element>();
+    const Element *image =
         source + line / down * shape_.height * shape_.width * shape_.channels;
     const std::vector<int64_t> &rows =
         shape_.rows[static_cast<size_t>(line % down)];
-    float *to = result + line * across * shape_.channels;
-    std::vector<const float *> pixels;
+    Element *to = result + line * across * shape_.channels;
+    std::vector<const Element *> pixels;
     for (const std::vector<int64_t> &columns : shape_.columns) {
       pixels.clear();
       for (int64_t row : rows)
@@ -130,12 +146,12 @@ private:
                            (row * shape_.width + column) * shape_.channels);
       auto count = static_cast<int64_t>(pixels.size());
       if (shape_.isMaximum)
-        loops_.maximum(pixels.data(), count, shape_.channels, to);
+        loops.maximum(pixels.data(), count, shape_.channels, to);
       else
-        loops_.average(pixels.data(), count, shape_.channels,
-                       shape_.divisor > 0 ? shape_.divisor
-                                          : static_cast<float>(count),
-                       to);
+        loops.average(pixels.data(), count, shape_.channels,
+                      shape_.divisor > 0 ? shape_.divisor
+                                         : static_cast<float>(count),
+                      to);
       to += shape_.channels;
     }
   }
@@ -148,15 +164,14 @@ private:
 class BoundPool final : public BoundKernel {
 public:
   BoundPool(std::shared_ptr<const Pool> pool, const Binding &binding)
-      : pool_(std::move(pool)), source_(reinterpret_cast<const float *>(
-                                    hostAddress(binding.operands[0]))),
-        result_(reinterpret_cast<float *>(hostAddress(binding.results[0]))) {}
+      : pool_(std::move(pool)), source_(hostAddress(binding.operands[0])),
+        result_(hostAddress(binding.results[0])) {}
   void enqueue(Stream &) override { pool_->run(source_, result_); }
 
 private:
   std::shared_ptr<const Pool> pool_;
-  const float *source_;
-  float *result_;
+  const char *source_;
+  char *result_;
 };
 
 class PoolKernel final : public Kernel {

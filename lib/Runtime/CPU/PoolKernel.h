@@ -30,10 +30,12 @@ struct PoolShape {
   int64_t images = 0, channels = 0, height = 0, width = 0; ///< Of the source.
   Windows rows, columns;
   bool isMaximum = false;
-  float divisor = 0; ///< Of an average; 0: the elements in the source.
+  float divisor = 0;     ///< Of an average; 0: the elements in the source.
+  bool isBFloat = false; ///< Both tensors are bf16, not f32.
 };
 
-/// The shape of a kernel that is such a pool of f32; nothing for other kernels.
+/// The shape of a kernel that is such a pool of f32 or bf16; nothing for other
+/// kernels.
 std::optional<PoolShape> poolShape(const fb::Kernel &kernel);
 
 /// The loops that this processor can run, as far as the library may use it, too

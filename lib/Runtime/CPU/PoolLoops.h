@@ -20,13 +20,27 @@ namespace soap::runtime {
 /// A pixel of a result: of `channels` elements of each of `count` pixels, of
 /// which there is one at least. A NaN that is not in the first one does not
 /// change a maximum, as in oneDNN.
+template <typename Element>
+struct PoolFunctions {
+  void (*maximum)(const Element *const *pixels, int64_t count, int64_t channels,
+                  Element *to);
+  /// The sum over `divisor`.
+  void (*average)(const Element *const *pixels, int64_t count, int64_t channels,
+                  float divisor, Element *to);
+};
+
 struct PoolLoops {
   int64_t width; ///< Floats of a vector.
-  void (*maximum)(const float *const *pixels, int64_t count, int64_t channels,
-                  float *to);
-  /// The sum over `divisor`.
-  void (*average)(const float *const *pixels, int64_t count, int64_t channels,
-                  float divisor, float *to);
+  PoolFunctions<float> floats;
+  PoolFunctions<uint16_t> bfloats; ///< Of bf16: computed in f32, and rounded.
+
+  template <typename Element>
+  const PoolFunctions<Element> &of() const {
+    if constexpr (sizeof(Element) == 2)
+      return bfloats;
+    else
+      return floats;
+  }
 };
 
 #ifdef SOAP_VECTOR_LOOPS_X86
