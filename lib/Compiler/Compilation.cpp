@@ -163,6 +163,10 @@ llvm::Error Compilation::checkFilesOfModel() {
   return error ? badInput(std::move(error)) : llvm::Error::success();
 }
 
+ProductRounding Compilation::productRounding() const {
+  return target_.getProductRounding(*symbolize<Precision>(options_.precision));
+}
+
 llvm::Error Compilation::normalize() {
   return runPasses(
       [&](OpPassManager &passes) {
@@ -174,7 +178,7 @@ llvm::Error Compilation::normalize() {
         choices.roundLayers =
             !errorToBool(target_.checkPrecision(Precision::TF32));
         choices.separateBias = target_.separatesBias();
-        choices.roundProducts = target_.roundsProducts();
+        choices.rounding = productRounding();
         choices.rowAlignment = target_.getRowAlignment();
         buildNormalizePipeline(passes, choices);
       },
@@ -215,7 +219,7 @@ llvm::Error Compilation::fuse() {
         buildFusePipeline(passes,
                           options_.attention && !options_.keepNaN && *isKnown &&
                               target_.hasAttention(),
-                          target_.roundsProducts());
+                          productRounding());
       },
       "fuse", Kind::Failed, /*evaluationToo=*/true);
 }

@@ -98,6 +98,7 @@ private:
   /// Normal form, and a topology.
   llvm::Error buildTrainingStep(const TrainingOptions &training);
   llvm::Error prepareGraph();
+  ProductRounding productRounding() const;
   llvm::Error normalize();
   llvm::Error fuse();
   /// From the strategy to tasks in launch order.

@@ -12,6 +12,7 @@
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Dialect/SOAP/Transforms/Passes.h"
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
+#include "soap/Target/Target.h"
 #include "soap/Transforms/Passes.h"
 
 using namespace mlir;
@@ -40,8 +41,15 @@ void soap::buildNormalizePipeline(OpPassManager &passes,
     lower.to = choices.precision;
     lower.roundLayers = choices.roundLayers;
     passes.addNestedPass<func::FuncOp>(nn::createLowerPrecisionPass(lower));
-    if (choices.roundProducts && choices.precision != "tf32")
-      passes.addNestedPass<func::FuncOp>(nn::createNarrowActivationsPass());
+    if (choices.rounding != ProductRounding::Never &&
+        choices.precision != "tf32") {
+      nn::NarrowActivationsPassOptions narrow;
+      // A library that has followers has normalisations of f32.
+      narrow.roundBias = choices.rounding == ProductRounding::SumAlone;
+      narrow.roundNorms = narrow.roundParts = narrow.roundBias;
+      passes.addNestedPass<func::FuncOp>(
+          nn::createNarrowActivationsPass(narrow));
+    }
   }
   if (choices.rowAlignment > 1) {
     nn::ArrangeFactorsPassOptions arrange;
@@ -53,11 +61,12 @@ void soap::buildNormalizePipeline(OpPassManager &passes,
 }
 
 void soap::buildFusePipeline(OpPassManager &passes, bool attention,
-                             bool leaveRounding) {
+                             ProductRounding rounding) {
   if (attention)
     passes.addNestedPass<func::FuncOp>(nn::createFoldAttentionPass());
   nn::FusePassOptions fuse;
-  fuse.leaveRounding = leaveRounding;
+  fuse.leaveRounding = rounding == ProductRounding::SumAlone;
+  fuse.dropRounding = rounding == ProductRounding::BehindFollowers;
   passes.addNestedPass<func::FuncOp>(nn::createFusePass(fuse));
 }
 

@@ -7,6 +7,7 @@
 
 #include "soap/Target/Followers.h"
 #include "soap/Dialect/NN/IR/NNFused.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -68,10 +69,24 @@ static std::optional<unsigned> onlyOperand(Operation *op, Value value) {
   return found;
 }
 
+/// Whether `op` rounds f32 to floats of 16 bits.
+static bool isRounding(Operation *op) {
+  auto cast = dyn_cast<nn::CastOp>(op);
+  return cast && getElementTypeOrSelf(cast.getX()).isF32() &&
+         nn::isFloatOf16Bits(getElementTypeOrSelf(cast.getResult()));
+}
+
+/// Whether `op` widens floats of 16 bits to f32.
+static bool isWidening(Operation *op) {
+  auto cast = dyn_cast<nn::CastOp>(op);
+  return cast && getElementTypeOrSelf(cast.getResult()).isF32() &&
+         nn::isFloatOf16Bits(getElementTypeOrSelf(cast.getX()));
+}
+
 std::optional<SmallVector<FollowerStep>>
 soap::getFollowerSteps(Operation *op, unsigned operand) {
   // The type of the kernel's result says it.
-  if (isa<nn::CastOp>(op))
+  if (isRounding(op))
     return SmallVector<FollowerStep>();
   auto fused = dyn_cast<nn::FusedOp>(op);
   if (!fused) {
@@ -88,12 +103,20 @@ soap::getFollowerSteps(Operation *op, unsigned operand) {
   Value running = fused.getBody().getArgument(operand);
   for (Operation &part : fused.getParts()) {
     std::optional<unsigned> number = onlyOperand(&part, running);
+    if (number && isRounding(&part) &&
+        part.getNextNode() == part.getBlock()->getTerminator())
+      return steps;
+    if (!number && isWidening(&part) && part.hasOneUse())
+      continue; // Of an operand of a later part.
     std::optional<FollowerStep> step =
         number && running.hasOneUse() ? stepOf(&part, *number) : std::nullopt;
     if (!step)
       return std::nullopt;
     if (step->operand) {
-      auto argument = dyn_cast<BlockArgument>(part.getOperand(*step->operand));
+      Value other = part.getOperand(*step->operand);
+      if (Operation *made = other.getDefiningOp(); made && isWidening(made))
+        other = made->getOperand(0);
+      auto argument = dyn_cast<BlockArgument>(other);
       if (!argument || taken.test(argument.getArgNumber()))
         return std::nullopt;
       taken.set(argument.getArgNumber());

@@ -18,7 +18,9 @@ int64_t Target::getAlignment() const { return DeviceKind().alignment; }
 
 bool Target::hasAttention() const { return false; }
 
-bool Target::roundsProducts() const { return false; }
+ProductRounding Target::getProductRounding(Precision) const {
+  return ProductRounding::Never;
+}
 
 bool Target::separatesBias() const { return false; }
 

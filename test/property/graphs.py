@@ -41,6 +41,7 @@ class Graph:
     unroll: int = 0  # Steps per part of recurrent layers; 0: they stay whole.
     fuse: bool = True  # One operation of several per element.
     precision: str = "f32"  # What products multiply.
+    round_bias: bool = True  # Of products of 16 bits.
 
     def save(self, path):
         onnx.save(self.model, path)

@@ -37,7 +37,7 @@ import judge
 import operators
 import shrink
 import tables
-from worker import Worker, read_history, write_history
+from worker import Crash, Worker, read_history, write_history
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GRAPHS_PER_WORKER = 150  # Code that was linked in is never freed.
@@ -109,6 +109,8 @@ class Job:
                 shutil.rmtree(folder, ignore_errors=True)
                 if not elsewhere and history:
                     write_history(history, folder / "history")
+                if not elsewhere:
+                    self.keep_outputs(failure, folder)
             write(failure, folder)
             folders.append((str(folder), message, failure.message))
         self.served += 1
@@ -117,6 +119,17 @@ class Job:
         difference = max((answer.get("difference", 0) for answer in answers), default=0)
         return Result(number, aimed, len(runs), coverage, difference, folders)
 
+
+    def keep_outputs(self, failure, folder):
+        """Writes the outputs of a failure of this worker beside those of one device."""
+        try:
+            answers = self.tool.run(failure.graph, [{"devices": 1, "strategy": "single"}, failure.run or {}])
+        except Crash:
+            return
+        for part, answer in zip(("one-device", "failed"), answers):
+            (folder / part).mkdir(parents=True, exist_ok=True)
+            for name, value in answer.get("outputs", {}).items():
+                np.save(folder / part / f"{name}.npy", value)
 
     def repeats(self, failure, reference):
         """How often it fails again, in this worker and in a new one: what depends on
@@ -145,7 +158,7 @@ def write(failure, folder):
         np.save(folder / f"{name}.npy", value)
     run = dict(failure.run or {"devices": 1, "strategy": "single"},
                unroll_rnn=failure.graph.unroll, fuse=failure.graph.fuse,
-               precision=failure.graph.precision)
+               precision=failure.graph.precision, round_bias=failure.graph.round_bias)
     if failure.run and failure.strategy:
         run["strategy"] = failure.strategy
         (folder / "strategy.json").write_text(json.dumps(failure.strategy, indent=1))
@@ -159,7 +172,7 @@ def read(folder):
               if (folder / f"{value.name}.npy").exists()}
     run = json.loads((folder / "run.json").read_text())
     return graphs.Graph(model, inputs, run.pop("unroll_rnn", 0), run.pop("fuse", True),
-                        run.pop("precision", "f32")), run
+                        run.pop("precision", "f32"), run.pop("round_bias", True)), run
 
 
 def describe(folder):
@@ -172,7 +185,7 @@ def describe(folder):
     if not graph.fuse:
         lines.append("operations per element apart")
     if graph.precision != "f32":
-        lines.append(f"products of {graph.precision}")
+        lines.append(f"products of {graph.precision}" + (", and their biases" if graph.round_bias else ""))
     if isinstance(run["strategy"], dict):
         lines.append(f"on {run['devices']} devices:")
         lines += [json.dumps(entry) for entry in run["strategy"]["ops"]]

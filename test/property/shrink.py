@@ -173,7 +173,8 @@ def rebuild(graph, nodes, inputs, outputs):
         [tensor for tensor in old.initializer if tensor.name in needed])
     model = helper.make_model(made, opset_imports=graph.model.opset_import,
                               ir_version=graph.model.ir_version)
-    return graphs.Graph(model, inputs, graph.unroll, graph.fuse, graph.precision)
+    return graphs.Graph(model, inputs, graph.unroll, graph.fuse, graph.precision,
+                        graph.round_bias)
 
 
 def judge_shapes(graph):
@@ -225,7 +226,8 @@ def resize(graph, size, smaller):
             dim.dim_value = smaller if dim.dim_value == size else dim.dim_value
     for value in model.graph.output:  # As they come out.
         value.type.tensor_type.ClearField("shape")
-    resized = graphs.Graph(model, inputs, graph.unroll, graph.fuse, graph.precision)
+    resized = graphs.Graph(model, inputs, graph.unroll, graph.fuse, graph.precision,
+                           graph.round_bias)
     try:
         outputs = judge.evaluate(model, inputs)
     except Exception:

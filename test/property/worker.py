@@ -87,7 +87,8 @@ class Worker:
             files[name] = str(self.folder / f"input{number}.bin")
             value.tofile(files[name])
         request = {"model": str(model), "unroll_rnn": graph.unroll, "fuse": graph.fuse,
-                   "precision": graph.precision, "inputs": files, "folder": str(self.folder), "runs": runs}
+                   "precision": graph.precision, "round_bias": graph.round_bias, "inputs": files,
+                   "folder": str(self.folder), "runs": runs}
         request = {**request, "train": train} if train else request
         if not self.process:
             self.start()

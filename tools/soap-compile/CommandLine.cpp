@@ -336,8 +336,9 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
          "(f32 rounded to 10 bits behind the point by tensor cores); they sum "
          "in f32, and all else stays f32; with bf16 and f16, products of "
          "recurrent layers are of f32, or of tf32 where the target has it, and "
-         "with --target=cuda values between other products have 16 bits in "
-         "inference")
+         "where the target rounds what products make (GPUs; bf16 on processors "
+         "that multiply it faster than f32) values between other products have "
+         "16 bits in inference")
       ->capture_default_str();
   app.add_flag(
       "!--no-integer-products", line.options.integerProducts,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EncodedFloats.h"
 #include "Reference.h"
 #include <algorithm>
 #include <cmath>
@@ -35,11 +36,20 @@ struct Case {
   bool channelsLast = false;
   fb::ElementType multiplied = fb::ElementType::F32;
   bool isConstant = false; ///< Weights and bias are parameters.
+  /// Of the bias, of what followers read, and of the result.
+  fb::ElementType bias = fb::ElementType::F32, read = fb::ElementType::F32,
+                  result = fb::ElementType::F32;
 };
 } // namespace
 
 static Tensor random(const Shape &shape, uint32_t seed) {
   return Tensor(shape, randomFloats(count(shape), seed));
+}
+
+/// `values` as bf16 has them.
+static void cutOff(std::vector<double> &values) {
+  for (double &value : values)
+    value = std::ldexp(std::nearbyint(std::ldexp(value, 6)), -6);
 }
 
 static Shape shapeRead(const Case &test, Reads reads) {
@@ -53,6 +63,8 @@ static Shape shapeRead(const Case &test, Reads reads) {
 static void append(Case &test, const Step &step) {
   Shape read = shapeRead(test, step.reads);
   Tensor other = random(read, 20 + static_cast<uint32_t>(test.operands.size()));
+  if (test.read == fb::ElementType::BF16)
+    cutOff(other.values);
   size_t i = 0;
   forEachIndex(test.expected.shape, [&](const Shape &index) {
     double o =
@@ -111,7 +123,11 @@ static ModelBuilder build(const Case &test, size_t own,
   const Shape &y = test.expected.shape;
   fb::LaunchT launch;
   launch.kernel = index;
-  uint32_t result = b.buffer(0, 4 * count(y)), next = own;
+  auto bytesPerElement = [](fb::ElementType element) {
+    return element == fb::ElementType::F32 ? 4 : 2;
+  };
+  uint32_t result = b.buffer(0, bytesPerElement(test.result) * count(y)),
+           next = own;
   for (const Step &step : test.steps) {
     auto follower = std::make_unique<fb::FollowerT>();
     follower->kind = step.kind;
@@ -126,7 +142,9 @@ static ModelBuilder build(const Case &test, size_t own,
     Floats values(operand.values.begin(), operand.values.end());
     bool isOrdered =
         test.channelsLast && (i == 0 || (i >= own && operand.shape == y));
-    fb::ElementType element = i < 2 ? test.multiplied : fb::ElementType::F32;
+    fb::ElementType element = i < 2     ? test.multiplied
+                              : i < own ? test.bias
+                                        : test.read;
     kernel.operands[i]->element = element;
     if (isOrdered) {
       kernel.operands[i]->order = fb::ElementOrder::ChannelsLast;
@@ -135,7 +153,8 @@ static ModelBuilder build(const Case &test, size_t own,
     bool inPlace = false;
     for (const auto &follower : kernel.followers)
       inPlace |= follower->in_place && follower->operand == i;
-    if (test.isConstant && i >= 1 && i < own) {
+    if (test.isConstant && i >= 1 && i < own &&
+        element == fb::ElementType::F32) {
       uint32_t parameter =
           b.buffer(0, 4 * values.size(), fb::Space::Parameters);
       launch.operands.push_back(parameter);
@@ -148,11 +167,12 @@ static ModelBuilder build(const Case &test, size_t own,
     launch.operands.push_back(buffer);
     b.feed(0, b.input("x" + std::to_string(i), operand.shape, element), buffer);
   }
+  kernel.results[0]->element = test.result;
   if (test.channelsLast)
     kernel.results[0]->order = fb::ElementOrder::ChannelsLast;
   launch.results = {result};
   b.row(0, std::move(launch));
-  b.drain(0, b.output("y", y), result);
+  b.drain(0, b.output("y", y, test.result), result);
   return b;
 }
 
@@ -175,13 +195,19 @@ static std::string check(Case test, double tolerance = 1e-5) {
   for (const auto &bytes : inputs)
     in.push_back(bytes.data());
   Floats values(test.expected.values.size(), NAN);
+  std::vector<char> narrow(2 * values.size());
+  bool isNarrow = test.result == fb::ElementType::BF16;
   void *out = values.data();
+  if (isNarrow)
+    out = narrow.data();
   double scale = 1;
   for (double value : test.expected.values)
     scale = std::max(scale, std::fabs(value));
   for (int step = 0; step != 2; ++step) {
     EXPECT_EQ(soap_model_run(model.get(), in.data(), &out), SOAP_OK)
         << soap_last_error();
+    if (isNarrow)
+      values = decoded(narrow, fb::ElementType::BF16);
     Floats got = test.channelsLast
                      ? reordered(test.expected.shape, values, /*back=*/true)
                      : values;
@@ -189,7 +215,9 @@ static std::string check(Case test, double tolerance = 1e-5) {
       EXPECT_NEAR(got[i], test.expected.values[i], tolerance * scale)
           << "element " << i << ", " << implementation
           << ", channels last: " << test.channelsLast << ", first follower: "
-          << fb::EnumNameFollowerKind(test.steps.front().kind);
+          << (test.steps.empty()
+                  ? "none"
+                  : fb::EnumNameFollowerKind(test.steps.front().kind));
   }
   return implementation;
 }
@@ -373,6 +401,62 @@ TEST(Followers, OfNarrowFactors) {
       reference(*test.op.AsConv(), test.operands, test.expected.shape);
   test.steps = {{Kind::Add, Reads::Place}, {Kind::Relu}};
   check(std::move(test));
+}
+
+/// Checks products of bf16 with results of bf16: behind all followers, which
+/// read f32 or bf16, and behind none.
+static void checkNarrowResult(Case base, bool addsBias) {
+  base.multiplied = base.result = fb::ElementType::BF16;
+  std::vector<std::vector<Step>> all = lists();
+  all.emplace_back();
+  for (fb::ElementType read : {fb::ElementType::F32, fb::ElementType::BF16})
+    for (const auto &steps : all) {
+      Case test = base;
+      test.read = read;
+      if (addsBias)
+        test.bias = read;
+      test.steps = steps;
+      // The result takes the place of what has as many bytes.
+      for (Step &step : test.steps)
+        if (step.reads == Reads::Place && read == fb::ElementType::F32)
+          step.reads = Reads::Whole;
+      check(std::move(test), /*tolerance=*/1.0 / 256);
+    }
+}
+
+TEST(Followers, OfNarrowResultsOfConvolutions) {
+  for (const Case &base : {makeConv({2, 16, 9, 7}, 24, 3, 1),
+                           makeConv({1, 16, 9, 9}, 16, 3, 1, 16),
+                           makeConv({1, 12, 8, 8}, 18, 3, 2, 3)})
+    for (bool last : {false, true}) {
+      Case test = base;
+      test.channelsLast = last;
+      for (Tensor &operand : test.operands)
+        cutOff(operand.values);
+      test.expected =
+          reference(*test.op.AsConv(), test.operands, test.expected.shape);
+      checkNarrowResult(std::move(test), /*addsBias=*/true);
+    }
+}
+
+TEST(Followers, OfNarrowResultsOfProducts) {
+  for (bool flat : {false, true}) {
+    fb::MatMulT op;
+    op.bias = flat;
+    std::vector<Tensor> operands{
+        random({3, 2, 7, 34}, 5),
+        random(flat ? Shape{34, 20} : Shape{3, 2, 34, 20}, 6)};
+    if (flat)
+      operands.push_back(random({20}, 7));
+    for (Tensor &operand : operands)
+      cutOff(operand.values);
+    Tensor result = reference(op, operands, {3, 2, 7, 20});
+    fb::KernelOpUnion kernelOp;
+    kernelOp.Set(std::move(op));
+    checkNarrowResult(
+        {std::move(kernelOp), std::move(operands), std::move(result), 3, {}},
+        flat);
+  }
 }
 
 TEST(Followers, TablesThatDoNotFitAreRefused) {

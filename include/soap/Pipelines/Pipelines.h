@@ -19,6 +19,7 @@
 namespace soap {
 
 class Target;
+enum class ProductRounding : uint8_t;
 
 /// What is chosen before a strategy.
 struct NormalizeChoices {
@@ -34,8 +35,8 @@ struct NormalizeChoices {
   bool separateBias = false;
   /// With a lower precision, recurrent layers may round to TF32.
   bool roundLayers = false;
-  /// Results of 16-bit products are rounded (nn-narrow-activations).
-  bool roundProducts = false;
+  /// How results of 16-bit products are rounded (nn-narrow-activations).
+  ProductRounding rounding{};
   /// Bytes that rows of factors are to be multiples of (nn-arrange-factors); 1:
   /// factors lie as they are.
   int64_t rowAlignment = 1;
@@ -50,9 +51,10 @@ void buildNormalizePipeline(mlir::OpPassManager &passes,
 /// behind a training step; what differentiates operations does not know it.
 /// Before, attention becomes one operation (nn-fold-attention) if `attention`
 /// says so.
-/// `leaveRounding`: casts that the library makes behind products stay apart.
+/// `rounding`: casts that are all that the library makes behind products stay
+/// apart; what it may make behind other operations is rounded in the end only.
 void buildFusePipeline(mlir::OpPassManager &passes, bool attention = false,
-                       bool leaveRounding = false);
+                       ProductRounding rounding = {});
 
 /// From a configured graph to tasks and communication in launch order:
 /// soap-verify-strategy, soap-partition, soap-schedule.

@@ -30,7 +30,9 @@ struct FollowerStep {
 /// `op`, an operation per element or an nn.fused of some, as what happens to
 /// its operand `operand`, in this order. Nothing where it is something else: a
 /// kind that there is not, a value that is read twice, an operation on other
-/// operands alone. A cast is no step: the library makes another type.
+/// operands alone. Casts are no steps: the library computes in f32 with
+/// operands of 16 bits, too, and the type of the result says to what it rounds
+/// in the end.
 std::optional<llvm::SmallVector<FollowerStep>>
 getFollowerSteps(mlir::Operation *op, unsigned operand);
 

@@ -102,6 +102,17 @@ enum class ChannelsLast : uint8_t {
   Always
 };
 
+/// What a library makes of products of floats of 16 bits besides f32.
+enum class ProductRounding : uint8_t {
+  /// Nothing that is faster.
+  Never,
+  /// It rounds the sum to the type of the factors, of which the bias is then,
+  /// too. What follows has kernels of its own.
+  SumAlone,
+  /// It rounds what followers made of the sum. The bias is f32.
+  BehindFollowers
+};
+
 /// How a library applies an operation per element to a kernel's result.
 struct FollowerUse {
   /// An operand that has the shape of the result and is added to it: the result
@@ -150,9 +161,10 @@ public:
   /// folding. By default it does not.
   virtual bool hasAttention() const;
 
-  /// Whether products of floats of 16 bits are faster with results of 16 bits,
-  /// so that nn-narrow-activations is worth while. By default they are not.
-  virtual bool roundsProducts() const;
+  /// How 16-bit products are faster with results of 16 bits, where `precision`
+  /// is what a model is compiled for: if it is one of 16 bits,
+  /// nn-narrow-activations is worth while. By default they are not.
+  virtual ProductRounding getProductRounding(Precision precision) const;
 
   /// Whether convolutions are faster without a bias that an operation per
   /// element behind them can add (nn-separate-bias). By default they are not.

@@ -126,9 +126,24 @@ static Value decode(const Bits &b, const Format &format, Value stored) {
   return b.realOf(b.either(bits, sign));
 }
 
+/// The same of bf16, infinite where it is too large: the upper half of `bits`,
+/// of f32, rounded, which may carry into the exponent.
+static Value upperHalf(const Bits &b, const Format &format, Value x) {
+  Value bits = b.bitsOf(x);
+  Value high = b.right(bits, 16);
+  Value half = b.add(bits, b.number(0x7fff));
+  Value rounded = b.right(b.add(half, b.both(high, b.number(1))), 16);
+  Value isNaN =
+      b.builder.create<arith::CmpFOp>(b.loc, arith::CmpFPredicate::UNO, x, x);
+  Value nan = b.either(b.both(high, b.number(0x8000)), b.number(format.nan));
+  return b.select(isNaN, nan, rounded);
+}
+
 /// The bits of the number of the format that is nearest to `x`, of type f32.
 static Value encode(const Bits &b, const Format &format, Value x,
                     bool saturate) {
+  if (format.bias == 127 && !saturate)
+    return upperHalf(b, format, x);
   Value bits = b.bitsOf(x);
   Value magnitude = b.both(bits, b.number(0x7fffffff));
   Value sign = b.left(b.right(bits, 31), format.width - 1);

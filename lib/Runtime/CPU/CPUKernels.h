@@ -62,8 +62,8 @@ std::unique_ptr<Kernel> makeAttentionKernel(const fb::Kernel &kernel);
 std::unique_ptr<Kernel> makeRowKernel(const fb::Kernel &kernel);
 
 /// The kernel of f32 operands over operands of bf16 and f16, which it widens:
-/// constants when it is bound, others in every run. Null where no operand is of
-/// such a type, or a result is.
+/// constants when it is bound, others in every run. A result of bf16 is rounded
+/// in every run. Null where no operand is of such a type, or a result of f16.
 std::unique_ptr<Kernel> makeWidenedKernel(const fb::Kernel &kernel,
                                           const std::vector<bool> &constant);
 
@@ -76,8 +76,8 @@ bool multipliesBytes(const fb::Kernel &kernel);
 std::unique_ptr<Kernel> makeByteKernel(const fb::Kernel &kernel);
 
 /// The kernel without its followers, and a loop that applies them to its
-/// result: where oneDNN has no such kernel with them, or a slow one. Null
-/// without followers.
+/// result, and rounds one of bf16: where oneDNN has no such kernel with them,
+/// or a slow one. Null without followers.
 std::unique_ptr<Kernel> makeFollowedKernel(const fb::Kernel &kernel,
                                            const std::vector<bool> &constant);
 

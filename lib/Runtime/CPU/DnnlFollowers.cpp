@@ -13,6 +13,12 @@ using namespace soap::runtime::dnnlops;
 using dnnl::algorithm;
 using dnnl::memory;
 
+/// `desc` of other elements.
+static memory::desc ofElements(memory::desc desc, fb::ElementType element) {
+  desc.data.data_type = static_cast<dnnl_data_type_t>(dnnlType(element));
+  return desc;
+}
+
 /// What a follower reads, of the rank of the result: all of its elements in the
 /// result's layout, or one per channel, or one.
 static memory::desc followerDesc(const Request &request,
@@ -22,7 +28,7 @@ static memory::desc followerDesc(const Request &request,
       request.kernel.operands()->Get(follower.operand());
   Shape shape = toVector(type->shape());
   if (shape == request.result())
-    return dst;
+    return ofElements(dst, type->element());
   memory::dims dims(dst.dims().size(), 1);
   dims[channelDim] = elementCount(shape);
   return denseDesc(type->element(), dims);
@@ -108,9 +114,11 @@ void dnnlops::addFollowers(const Request &request, const dnnl::post_ops &ops,
     // Some implementations leave a layout of their choice open: it is that of
     // the result.
     if (isWhole)
-      wanted = kernel.slot(result).wanted;
+      wanted = ofElements(kernel.slot(result).wanted, type->element());
     // As it lies in its buffer, which is as the result does in its own.
-    memory::desc user = isWhole ? kernel.slot(result).user : wanted;
+    memory::desc user =
+        isWhole ? ofElements(kernel.slot(result).user, type->element())
+                : wanted;
     size_t slot =
         kernel.addSlot({false, follower->operand(),
                         request.isConstant(follower->operand()), user, wanted});

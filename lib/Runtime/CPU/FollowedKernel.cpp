@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/CPUKernels.h"
+#include "CPU/NarrowFloats.h"
 #include "CPU/Threads.h"
 #include "Followers.h"
 #include <algorithm>
@@ -29,10 +30,13 @@ struct Step {
   float alpha, beta;
   size_t operand;
   int64_t divisor, count;
-  bool isWhole = false;
-  const float *values = nullptr;
+  bool isWhole = false, isBFloat = false;
+  const char *values = nullptr;
 
-  void run(float *y, int64_t begin, int64_t end) const;
+  /// What it reads of elements [begin, end), in `space` unless it lies so.
+  const float *read(int64_t begin, int64_t end, float *space) const;
+  /// Applies it to so many elements at `y`.
+  void run(float *y, const float *read, int64_t size) const;
 };
 
 float gelu(float x) { return 0.5f * x * (1 + std::erf(x * 0.70710678f)); }
@@ -41,51 +45,53 @@ float geluTanh(float x) {
   return 0.5f * x * (1 + std::tanh(0.79788456f * (x + 0.044715f * x * x * x)));
 }
 
-/// Calls y = body(y, operand) for elements [begin, end), of which the first one
-/// is at y.
-template <typename Body>
-void forEach(const Step &step, float *y, int64_t begin, int64_t end,
-             const Body &body) {
-  if (!step.values) {
-    for (int64_t i = begin; i != end; ++i)
-      y[i - begin] = body(y[i - begin], 0.0f);
-    return;
+const float *Step::read(int64_t begin, int64_t end, float *space) const {
+  const auto *floats = reinterpret_cast<const float *>(values);
+  const auto *narrow = reinterpret_cast<const uint16_t *>(values);
+  if (!values || (isWhole && !isBFloat))
+    return values ? floats + begin : nullptr;
+  if (isWhole) {
+    widenFloats(fb::ElementType::BF16, narrow + begin, space,
+                static_cast<size_t>(end - begin));
+    return space;
   }
-  if (step.isWhole) {
-    for (int64_t i = begin; i != end; ++i)
-      y[i - begin] = body(y[i - begin], step.values[i]);
-    return;
+  for (int64_t i = begin; i != end; ++i) {
+    int64_t at = i / divisor % count;
+    if (isBFloat)
+      widenFloats(fb::ElementType::BF16, narrow + at, space + i - begin, 1);
+    else
+      space[i - begin] = floats[at];
   }
-  for (int64_t i = begin; i != end; ++i)
-    y[i - begin] =
-        body(y[i - begin], step.values[i / step.divisor % step.count]);
+  return space;
 }
 
-void Step::run(float *y, int64_t begin, int64_t end) const {
+void Step::run(float *y, const float *read, int64_t size) const {
+  auto forEach = [&](auto body) {
+    for (int64_t i = 0; i != size; ++i)
+      y[i] = body(y[i]);
+  };
+  auto forBoth = [&](auto body) {
+    for (int64_t i = 0; i != size; ++i)
+      y[i] = body(y[i], read[i]);
+  };
   switch (kind) {
   case fb::FollowerKind::Relu:
-    return forEach(*this, y, begin, end,
-                   [](float a, float) { return a < 0 ? 0 : a; });
+    return forEach([](float a) { return a < 0 ? 0 : a; });
   case fb::FollowerKind::Clip:
-    return forEach(*this, y, begin, end, [&](float a, float) {
+    return forEach([&](float a) {
       float least = a < alpha ? alpha : a;
       return least > beta ? beta : least;
     });
   case fb::FollowerKind::Gelu:
-    return forEach(*this, y, begin, end,
-                   [](float a, float) { return gelu(a); });
+    return forEach(gelu);
   case fb::FollowerKind::GeluTanh:
-    return forEach(*this, y, begin, end,
-                   [](float a, float) { return geluTanh(a); });
+    return forEach(geluTanh);
   case fb::FollowerKind::Add:
-    return forEach(*this, y, begin, end,
-                   [](float a, float b) { return a + b; });
+    return forBoth([](float a, float b) { return a + b; });
   case fb::FollowerKind::Subtract:
-    return forEach(*this, y, begin, end,
-                   [](float a, float b) { return a - b; });
+    return forBoth([](float a, float b) { return a - b; });
   case fb::FollowerKind::Multiply:
-    return forEach(*this, y, begin, end,
-                   [](float a, float b) { return a * b; });
+    return forBoth([](float a, float b) { return a * b; });
   }
 }
 
@@ -109,19 +115,25 @@ public:
 
   std::unique_ptr<BoundKernel> kernel;
   std::vector<Step> steps;
-  float *from = nullptr, *to = nullptr;
+  float *from = nullptr;
+  char *to = nullptr;
+  bool rounds = false; ///< What lies at `to` is bf16.
   int64_t count = 0;
 
 private:
   void run(int64_t begin, int64_t end) const {
     constexpr int64_t block = 1024; // Stays in the first-level cache.
+    float space[block];
     for (int64_t at = begin; at < end; at += block) {
       int64_t last = std::min(at + block, end);
       // The result may lie where an operand does.
       for (const Step &step : steps)
-        step.run(from + at, at, last);
-      if (from != to)
-        std::copy(from + at, from + last, to + at);
+        step.run(from + at, step.read(at, last, space), last - at);
+      if (rounds)
+        roundToBFloats(from + at, reinterpret_cast<uint16_t *>(to) + at,
+                       static_cast<size_t>(last - at));
+      else if (auto *floats = reinterpret_cast<float *>(to); from != floats)
+        std::copy(from + at, from + last, floats + at);
     }
   }
 
@@ -148,16 +160,20 @@ public:
                 1,
                 1};
       if (hasOperand(step.kind)) {
-        Shape read =
-            toVector(kernel.operands()->Get(follower->operand())->shape());
+        const fb::TensorType &type = *kernel.operands()->Get(step.operand);
+        Shape read = toVector(type.shape());
+        step.isBFloat = type.element() == fb::ElementType::BF16;
         step.count = elementCount(read);
         step.isWhole = read == shape;
         step.divisor = step.isWhole ? 1 : behind;
       }
       steps_.push_back(step);
-      inPlace_ |= follower->in_place();
+      usesScratch_ |= follower->in_place();
     }
+    rounds_ = result.element() == fb::ElementType::BF16;
+    usesScratch_ |= rounds_;
     std::unique_ptr<fb::KernelT> own(kernel.UnPack());
+    own->results.at(0)->element = fb::ElementType::F32;
     own->followers.clear();
     own_ = own->operands.size() - followerOperands(kernel);
     own->operands.resize(own_);
@@ -180,17 +196,18 @@ public:
     auto bound = std::make_unique<BoundFollowed>();
     char *temporary = hostAddress(binding.scratchpad) +
                       alignedBytes(kernel_->scratchpadBytes());
-    bound->to = reinterpret_cast<float *>(hostAddress(binding.results[0]));
-    bound->from = inPlace_ ? reinterpret_cast<float *>(temporary) : bound->to;
+    bound->to = hostAddress(binding.results[0]);
+    bound->from =
+        reinterpret_cast<float *>(usesScratch_ ? temporary : bound->to);
+    bound->rounds = rounds_;
     bound->count = count_;
     bound->steps = steps_;
     for (Step &step : bound->steps)
       if (hasOperand(step.kind))
-        step.values = reinterpret_cast<const float *>(
-            hostAddress(binding.operands[step.operand]));
+        step.values = hostAddress(binding.operands[step.operand]);
     Binding inner = binding;
     inner.operands.resize(own_);
-    if (inPlace_)
+    if (usesScratch_)
       inner.results = {DevicePointer(temporary)};
     bound->kernel = kernel_->bind(inner);
     return bound;
@@ -198,8 +215,9 @@ public:
 
 private:
   size_t resultBytes() const {
-    return inPlace_ ? alignedBytes(static_cast<size_t>(count_) * sizeof(float))
-                    : 0;
+    return usesScratch_
+               ? alignedBytes(static_cast<size_t>(count_) * sizeof(float))
+               : 0;
   }
 
   flatbuffers::FlatBufferBuilder table_;
@@ -207,7 +225,8 @@ private:
   std::vector<Step> steps_;
   size_t own_ = 0; ///< Operands of the kernel without followers.
   int64_t count_ = 0;
-  bool inPlace_ = false;
+  bool rounds_ = false;      ///< The result is bf16.
+  bool usesScratch_ = false; ///< The kernel writes into the scratchpad.
 };
 } // namespace
 

@@ -185,6 +185,9 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
     return result;
   if (auto result = makeByteKernel(kernel))
     return result;
+  if (followed &&
+      followed->implementation().find("widened") == std::string::npos)
+    return followed;
   if (auto result = makeWidenedKernel(kernel, constant))
     return result;
   if (followed)

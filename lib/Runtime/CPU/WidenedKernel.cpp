@@ -8,78 +8,50 @@
 // oneDNN 2.6 multiplies bf16 on processors with AVX-512 alone, and f16 on none.
 // Elsewhere operands are widened to f32, which is exact, and so are products of
 // two of them: the result is what a processor with such instructions makes, but
-// for the order in which it sums.
+// for the order in which it sums. A result of bf16 is rounded behind the
+// kernel.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CPU/CPUKernels.h"
+#include "CPU/NarrowFloats.h"
 #include "CPU/Threads.h"
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
 using namespace soap;
 using namespace soap::runtime;
 
-static bool isNarrow(fb::ElementType element) {
-  return element == fb::ElementType::BF16 || element == fb::ElementType::F16;
-}
-
-static float fromBits(uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-static void widenBFloats(const uint16_t *from, float *to, size_t count) {
-  for (size_t i = 0; i != count; ++i)
-    to[i] = fromBits(uint32_t{from[i]} << 16);
-}
-
-/// The exponent of f16 has another bias, which a product mends, also for
-/// subnormal numbers; infinity and NaN get the largest exponent.
-static void widenHalves(const uint16_t *from, float *to, size_t count) {
-  for (size_t i = 0; i != count; ++i) {
-    uint32_t magnitude = from[i] & 0x7fffU, sign = from[i] & 0x8000U;
-    float scaled = fromBits(magnitude << 13) * 0x1p112F;
-    uint32_t bits;
-    std::memcpy(&bits, &scaled, sizeof(bits));
-    bits |= magnitude >= 0x7c00U ? 0x7f800000U : 0U;
-    to[i] = fromBits(bits | sign << 16);
-  }
-}
-
 namespace {
+/// Bytes of so many wide elements.
+size_t wideBytes(size_t count) {
+  return alignedBytes(std::max(count, size_t{1}) * sizeof(float));
+}
+
+/// Calls `body` of parts of `count` elements, by their begin and their number.
+template <typename Body>
+void forEachPartOf(size_t count, const Body &body) {
+  constexpr size_t leastElements = size_t{1} << 15;
+  size_t parts = std::clamp<size_t>(count / leastElements, 1, threadCount());
+  forEachPart(parts, [&](size_t part) {
+    size_t begin = count * part / parts;
+    body(begin, count * (part + 1) / parts - begin);
+  });
+}
+
 /// An operand that is widened.
 struct Widening {
   size_t operand = 0, count = 0;
-  bool isBFloat = false, isConstant = false;
+  fb::ElementType element = fb::ElementType::BF16;
+  bool isConstant = false;
+  bool isPlace = false; ///< The wide kernel adds to it, in the result's place.
 
-  size_t bytes() const {
-    return alignedBytes(std::max(count, size_t{1}) * sizeof(float));
-  }
+  size_t bytes() const { return wideBytes(count); }
   void run(const char *from, char *to) const {
-    struct Job {
-      const Widening &widening;
-      const uint16_t *from;
-      float *to;
-      size_t parts;
-    };
-    constexpr size_t leastElements = size_t{1} << 15;
-    size_t parts = std::clamp<size_t>(count / leastElements, 1, threadCount());
-    Job job{*this, reinterpret_cast<const uint16_t *>(from),
-            reinterpret_cast<float *>(to), parts};
-    runParallel(
-        parts,
-        [](void *data, size_t part) {
-          const auto &[widening, source, target, all] =
-              *static_cast<const Job *>(data);
-          size_t begin = widening.count * part / all;
-          size_t size = widening.count * (part + 1) / all - begin;
-          (widening.isBFloat ? widenBFloats : widenHalves)(
-              source + begin, target + begin, size);
-        },
-        &job);
+    forEachPartOf(count, [&](size_t begin, size_t size) {
+      widenFloats(element, reinterpret_cast<const uint16_t *>(from) + begin,
+                  reinterpret_cast<float *>(to) + begin, size);
+    });
   }
 };
 
@@ -89,6 +61,10 @@ public:
     for (const auto &[widening, from, to] : steps)
       widening.run(from, to);
     kernel->enqueue(stream);
+    if (narrowResult)
+      forEachPartOf(count, [&](size_t begin, size_t size) {
+        roundToBFloats(wideResult + begin, narrowResult + begin, size);
+      });
   }
 
   struct Step {
@@ -99,6 +75,9 @@ public:
   std::vector<Step> steps;
   std::vector<std::shared_ptr<void>> constants;
   std::unique_ptr<BoundKernel> kernel;
+  const float *wideResult = nullptr;
+  uint16_t *narrowResult = nullptr; ///< Null: the kernel writes the result.
+  size_t count = 0;                 ///< Of its elements.
 };
 
 class WidenedKernel final : public Kernel {
@@ -109,10 +88,15 @@ public:
       if (!isNarrow(type->element))
         continue;
       int64_t count = elementCount(type->shape);
-      widenings_.push_back({i, static_cast<size_t>(count),
-                            type->element == fb::ElementType::BF16,
-                            i < constant.size() && constant[i]});
+      widenings_.push_back({i, static_cast<size_t>(count), type->element,
+                            i < constant.size() && constant[i],
+                            isPlace(*wide, i)});
       type->element = fb::ElementType::F32;
+    }
+    fb::TensorTypeT &result = *wide->results.at(0);
+    if (isNarrow(result.element)) {
+      rounded_ = static_cast<size_t>(elementCount(result.shape));
+      result.element = fb::ElementType::F32;
     }
     table_.Finish(fb::Kernel::Pack(table_, wide.get()));
     kernel_ = makeCPUKernel(
@@ -124,9 +108,9 @@ public:
   size_t scratchpadBytes() const override {
     size_t bytes = alignedBytes(kernel_->scratchpadBytes());
     for (const Widening &widening : widenings_)
-      if (!widening.isConstant)
+      if (!widening.isConstant && !widening.isPlace)
         bytes += widening.bytes();
-    return bytes;
+    return bytes + (rounded_ ? wideBytes(*rounded_) : 0);
   }
 
   /// A constant is kept as the wide kernel reads it: widened, in its layout.
@@ -151,10 +135,24 @@ public:
     inner.constants = &layouts;
     char *temporary = hostAddress(binding.scratchpad) +
                       alignedBytes(kernel_->scratchpadBytes());
+    if (rounded_) {
+      bound->narrowResult =
+          reinterpret_cast<uint16_t *>(hostAddress(binding.results[0]));
+      bound->wideResult = reinterpret_cast<const float *>(temporary);
+      bound->count = *rounded_;
+      inner.results[0] = DevicePointer(temporary);
+      temporary += wideBytes(*rounded_);
+    }
     std::vector<std::shared_ptr<void>> wide;
     std::vector<ConstantCopy> copies = kernel_->constantCopies();
     for (const Widening &widening : widenings_) {
       DevicePointer from = binding.operands[widening.operand];
+      if (widening.isPlace) {
+        bound->steps.push_back(
+            {widening, hostAddress(from), hostAddress(inner.results[0])});
+        inner.operands[widening.operand] = inner.results[0];
+        continue;
+      }
       if (!widening.isConstant) {
         bound->steps.push_back({widening, hostAddress(from), temporary});
         inner.operands[widening.operand] = DevicePointer(temporary);
@@ -187,6 +185,15 @@ public:
 
 private:
   static constexpr const char *prefix = "f32:";
+
+  /// Whether a follower overwrites operand `number` of `kernel`.
+  static bool isPlace(const fb::KernelT &kernel, size_t number) {
+    return std::any_of(kernel.followers.begin(), kernel.followers.end(),
+                       [&](const auto &follower) {
+                         return follower->in_place &&
+                                follower->operand == number;
+                       });
+  }
 
   static std::vector<std::pair<size_t, fb::TensorTypeT *>>
   enumerateOperands(const fb::KernelT &kernel) {
@@ -234,6 +241,7 @@ private:
   flatbuffers::FlatBufferBuilder table_;
   std::unique_ptr<Kernel> kernel_;
   std::vector<Widening> widenings_;
+  std::optional<size_t> rounded_; ///< Elements of a result of bf16.
 };
 } // namespace
 
@@ -244,7 +252,7 @@ runtime::makeWidenedKernel(const fb::Kernel &kernel,
   for (const auto *type : items(kernel.operands()))
     anyNarrow |= isNarrow(type->element());
   for (const auto *type : items(kernel.results()))
-    if (isNarrow(type->element()))
+    if (type->element() == fb::ElementType::F16)
       return nullptr;
   return anyNarrow ? std::make_unique<WidenedKernel>(kernel, constant)
                    : nullptr;

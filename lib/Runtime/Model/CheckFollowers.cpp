@@ -26,7 +26,13 @@ void Checker::followers(const fb::Kernel *kernel) {
   Shape shape = toVector(result.shape());
   size_t own = followerOperands(*kernel);
   own = operands.size() - std::min<size_t>(own, operands.size());
-  if (own < 2 || result.element() != fb::ElementType::F32 ||
+  // Products of bf16 have results of bf16, too.
+  auto isFollowed = [&](fb::ElementType element) {
+    return element == fb::ElementType::F32 ||
+           (element == fb::ElementType::BF16 &&
+            operands[0]->element() == fb::ElementType::BF16);
+  };
+  if (own < 2 || !isFollowed(result.element()) ||
       shape.size() <= channelDimOf(*kernel))
     bad("followers of ", own, " operands and a result of ",
         elementName(result.element()), " ", toString(shape));
@@ -43,7 +49,8 @@ void Checker::followers(const fb::Kernel *kernel) {
     Shape extents = toVector(type.shape());
     int64_t count = elementCount(extents);
     bool isWhole = extents == shape;
-    if (type.element() != fb::ElementType::F32 ||
+    if (!isFollowed(type.element()) ||
+        (follower->in_place() && type.element() != result.element()) ||
         (isWhole && type.order() != result.order()) ||
         (!isWhole && count != 1 && count != shape[channelDimOf(*kernel)]))
       bad("a follower of ", elementName(type.element()), " ", toString(extents),

@@ -56,6 +56,20 @@ llvm::Error CPUTarget::addRequirements(fb::ModelT &model) const {
   return llvm::Error::success();
 }
 
+bool CPUTarget::multipliesBF16(const HostProcessor &processor) {
+  // As the backend decides (multipliesBF16() there); those of AMD are Zen 4 and
+  // newer.
+  return processor.hasFeature("amx-bf16") ||
+         (llvm::StringRef(processor.name).starts_with("znver") &&
+          processor.hasFeature("avx512bf16"));
+}
+
+ProductRounding CPUTarget::getProductRounding(Precision precision) const {
+  return precision == Precision::BF16 && multipliesBF16_
+             ? ProductRounding::BehindFollowers
+             : ProductRounding::Never;
+}
+
 std::string CPUTarget::describePrecision(Precision precision) const {
   constexpr llvm::StringLiteral widened =
       ": factors are widened to f32, and products are no faster than with "
@@ -71,11 +85,7 @@ std::string CPUTarget::describePrecision(Precision precision) const {
               " has no AVX-512, without which oneDNN does not multiply bf16" +
               widened)
           .str();
-  // As the backend decides (multipliesBF16() there); those of AMD are Zen 4 and
-  // newer.
-  bool isAMD = llvm::StringRef(processor_.name).starts_with("znver");
-  if (!processor_.hasFeature("amx-bf16") &&
-      !(isAMD && processor_.hasFeature("avx512bf16")))
+  if (!multipliesBF16_)
     return (processor_.name +
             " multiplies bf16 no faster than f32 without AMX" + widened)
         .str();

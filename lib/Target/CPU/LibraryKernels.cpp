@@ -36,8 +36,9 @@ static bool isLibraryAverage(nn::AvgPoolOp op) {
 /// Of the dimensions that the runtime hands to the library.
 static constexpr int64_t maxLibraryRank = 6;
 
-/// Whether all is f32, but for what a product multiplies, which may be bf16 or
-/// f16: the runtime widens it where the library does not take it.
+/// Whether all is f32, but for what a product multiplies and its bias, which
+/// may be bf16 or f16: the runtime widens it where the library does not take
+/// it.
 static bool hasLibraryTypes(Operation *op) {
   auto isF32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
   if (!llvm::all_of(op->getResultTypes(), isF32))
@@ -49,9 +50,19 @@ static bool hasLibraryTypes(Operation *op) {
            nn::MatMulOp>(op))
     return llvm::all_of(op->getOperandTypes(), isF32);
   Type multiplied = getElementTypeOrSelf(op->getOperand(0));
+  auto isBiasType = [&](Type type) {
+    return isF32(type) || getElementTypeOrSelf(type) == multiplied;
+  };
   return (multiplied.isF32() || multiplied.isBF16() || multiplied.isF16()) &&
          getElementTypeOrSelf(op->getOperand(1)) == multiplied &&
-         llvm::all_of(llvm::drop_begin(op->getOperandTypes(), 2), isF32);
+         llvm::all_of(llvm::drop_begin(op->getOperandTypes(), 2), isBiasType);
+}
+
+/// Whether a pool is of bf16, which the library has with AVX-512.
+static bool isBFloatPool(Operation *op) {
+  return isa<nn::MaxPoolOp, nn::AvgPoolOp>(op) &&
+         getElementTypeOrSelf(op->getOperand(0)).isBF16() &&
+         getElementTypeOrSelf(op->getResult(0)).isBF16();
 }
 
 /// Whether a product is of integers without a sign by those with one, which is
@@ -63,7 +74,8 @@ static bool isLibraryByteProduct(Operation *op) {
 }
 
 bool CPUTarget::isLibraryKernel(Operation *op) const {
-  if (!hasLibraryTypes(op) && !(hasByteProducts_ && isLibraryByteProduct(op)))
+  if (!hasLibraryTypes(op) && !(hasByteProducts_ && isLibraryByteProduct(op)) &&
+      !(multipliesBF16_ && isBFloatPool(op)))
     return false;
   return TypeSwitch<Operation *, bool>(op)
       .Case<nn::ConvOp, nn::MaxPoolOp, nn::SoftmaxOp, nn::AttentionOp>(
@@ -144,20 +156,26 @@ std::optional<FollowerUse> CPUTarget::getFollower(Operation *anchor,
                                                   Operation *follower,
                                                   unsigned operand,
                                                   bool keepNaN) const {
-  auto isF32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
   bool isConvolution = isFollowedConvolution(anchor);
   if ((!isConvolution && !isa<nn::MatMulOp>(anchor)) ||
-      follower->getNumResults() != 1 ||
-      follower->getResult(0).getType() != anchor->getResult(0).getType() ||
-      follower->getOperand(operand).getType() !=
-          anchor->getResult(0).getType() ||
-      !isF32(follower->getResult(0).getType()) ||
-      !llvm::all_of(follower->getOperandTypes(), isF32))
+      follower->getNumResults() != 1)
     return std::nullopt;
+  bool ofBF16 = getElementTypeOrSelf(anchor->getOperand(0)).isBF16();
+  auto isFollowed = [&](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    return element.isF32() || (ofBF16 && element.isBF16());
+  };
   auto shapeOf = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getShape();
   };
-  ArrayRef<int64_t> result = shapeOf(follower->getResult(0));
+  ArrayRef<int64_t> result = shapeOf(anchor->getResult(0));
+  if (!getElementTypeOrSelf(anchor->getResult(0)).isF32() ||
+      follower->getOperand(operand).getType() !=
+          anchor->getResult(0).getType() ||
+      shapeOf(follower->getResult(0)) != result ||
+      !isFollowed(follower->getResult(0).getType()) ||
+      !llvm::all_of(follower->getOperandTypes(), isFollowed))
+    return std::nullopt;
   size_t channelDim = isConvolution ? 1 : result.size() - 1;
   std::optional<SmallVector<FollowerStep>> steps =
       getFollowerSteps(follower, operand);

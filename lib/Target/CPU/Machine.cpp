@@ -77,6 +77,13 @@ CPUTarget::describeMachine(const MachineRequest &request) const {
   constexpr double byteProducts = 4;
   if (hasByteProducts_ && calibration.kind.i8Flops == 0)
     calibration.kind.i8Flops = byteProducts * calibration.kind.peakFlops;
+  // What products of the networks in docs/Performance.md take of the time of
+  // those of f32, in the mean.
+  constexpr double tileProducts = 4, pairProducts = 2;
+  if (multipliesBF16_ && calibration.kind.bf16Flops == 0)
+    calibration.kind.bf16Flops =
+        (processor_.hasFeature("amx-bf16") ? tileProducts : pairProducts) *
+        calibration.kind.peakFlops;
   bool spareCore = static_cast<int64_t>(devices) * coresPerDevice < info.cores;
   Topology topology = calibration.topology(devices, info.memoryBytes / devices,
                                            coresPerDevice, spareCore);

@@ -156,12 +156,14 @@ llvm::Error Case::import(StringRef path, const Form &form) {
           normal.precision = form.precision;
           // What other targets choose is right on this one, too.
           normal.separateBias = form.fuse;
-          normal.roundProducts = form.fuse;
+          if (form.fuse && form.precision != "f32")
+            normal.rounding = form.roundBias ? ProductRounding::SumAlone
+                                             : ProductRounding::BehindFollowers;
           normal.rowAlignment = form.fuse ? 16 : 1;
           buildNormalizePipeline(passes, normal);
           if (form.fuse)
             buildFusePipeline(passes, chosenTarget()->hasAttention(),
-                              chosenTarget()->roundsProducts());
+                              normal.rounding);
         }))
       return fail("normalize");
   return llvm::Error::success();

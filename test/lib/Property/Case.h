@@ -33,6 +33,8 @@ public:
     /// what follows its kernels.
     bool fuse = false;
     std::string precision = "f32"; ///< What products multiply.
+    /// Their biases are of this type, where results are of 16 bits.
+    bool roundBias = true;
     const llvm::json::Object *train = nullptr;
   };
   /// With `train`, the model becomes a step of training by gradient descent on

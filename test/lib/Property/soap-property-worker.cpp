@@ -10,6 +10,7 @@
 //
 //   {"model": FILE.onnx, "inputs": {NAME: FILE}, "folder": FOLDER,
 //    "unroll_rnn": n, "fuse": bool, "precision": "f32" or "bf16",
+//    "round_bias": bool,
 //    "train": {...}, as Case::import has them, or left out
 //    "runs": [{"devices": n, "strategy": NAME or object, "seed": n}, ...]}
 //   {"runs": [{"strategy", "coverage", "outputs", "movements", "error"}, ...]}
@@ -79,6 +80,7 @@ static json::Object answer(const json::Object &request,
                          {request.getInteger("unroll_rnn").value_or(0),
                           request.getBoolean("fuse").value_or(false),
                           request.getString("precision").value_or("f32").str(),
+                          request.getBoolean("round_bias").value_or(true),
                           request.getObject("train")}))
     return errorObject(std::move(error));
   llvm::StringMap<std::string> inputs;

@@ -23,21 +23,26 @@ public:
   /// `name`: that of a target that shares this one's code.
   explicit CPUTarget(HostProcessor processor, std::string name = "cpu")
       : Target(std::move(name)), processor_(std::move(processor)),
-        hasByteProducts_(processor_.hasFeature("avx512vnni")) {}
+        hasByteProducts_(processor_.hasFeature("avx512vnni")),
+        multipliesBF16_(multipliesBF16(processor_)) {}
 
   /// Convolution, its gradients, transposed convolution, matrix product,
   /// pooling, softmax, layer normalisation and local response normalisation, of
   /// f32, as far as oneDNN has their attributes, and attention. On
   /// processors with AVX512_VNNI also products and convolutions of ui8 by i8
-  /// without a bias.
+  /// without a bias, and pools of bf16 on those that multiply bf16.
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;
   /// Where oneDNN widens factors of 16 bits.
   std::string describePrecision(Precision precision) const override;
   bool hasAttention() const override;
+  /// Of bf16, on processors that multiply it.
+  ProductRounding getProductRounding(Precision precision) const override;
   ChannelsLast getChannelsLast(mlir::Operation *op) const override;
-  /// Of convolutions and matrix products of f32: oneDNN's post-operations.
+  /// Of convolutions and matrix products of f32 or bf16: oneDNN's
+  /// post-operations. It rounds what the last one makes to bf16 where products
+  /// are of that.
   std::optional<FollowerUse> getFollower(mlir::Operation *anchor,
                                          mlir::Operation *follower,
                                          unsigned operand,
@@ -58,8 +63,12 @@ public:
   describeMachine(const MachineRequest &request) const override;
 
 private:
+  /// Whether oneDNN's products of bf16 are faster there than those of f32.
+  static bool multipliesBF16(const HostProcessor &processor);
+
   HostProcessor processor_;
   bool hasByteProducts_; ///< Whether oneDNN's of 8 bits are exact.
+  bool multipliesBF16_;
 };
 
 /// Registers the target `cpu`. Its processors are LLVM's names of this

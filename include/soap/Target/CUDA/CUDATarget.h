@@ -36,7 +36,9 @@ public:
                                          mlir::Operation *follower,
                                          unsigned operand,
                                          bool keepNaN) const override;
-  bool roundsProducts() const override { return true; }
+  ProductRounding getProductRounding(Precision) const override {
+    return ProductRounding::SumAlone;
+  }
   /// cuDNN's engines with a bias are slower than those without.
   bool separatesBias() const override { return true; }
   /// What tensor cores load at once.

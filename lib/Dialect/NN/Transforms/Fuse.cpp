@@ -305,6 +305,34 @@ private:
     hasMergedGroups_ = true;
   }
 
+  /// What `part` widens, as it was before it was rounded, among the clones
+  /// that are `inside`. Null if it widens nothing, or what is stored.
+  Value unrounded(Operation *part, const IRMapping &inside) const {
+    auto widening = dyn_cast<CastOp>(part);
+    if (!dropRounding || !widening ||
+        !getElementTypeOrSelf(widening.getResult()).isF32())
+      return {};
+    auto rounding =
+        inside.lookup(widening.getX()).template getDefiningOp<CastOp>();
+    return rounding &&
+                   isFloatOf16Bits(
+                       getElementTypeOrSelf(rounding.getResult())) &&
+                   getElementTypeOrSelf(rounding.getX()).isF32()
+               ? rounding.getX()
+               : Value();
+  }
+
+  /// The only operation that is left in a body of arguments for `operands`, in
+  /// the place of `root`.
+  static Operation *takeOut(Operation *part, ArrayRef<Value> operands,
+                            Operation *root) {
+    IRMapping outside;
+    outside.map(part->getBlock()->getArguments(), operands);
+    Operation *made = OpBuilder(root).clone(*part, outside);
+    made->setDiscardableAttrs(root->getDiscardableAttrDictionary());
+    return made;
+  }
+
   void fuse(const FusedSet &set) {
     Operation *root = set.root();
     LLVM_DEBUG({
@@ -331,14 +359,30 @@ private:
       return a->isBeforeInBlock(b);
     });
     for (Operation *part : parts) {
+      if (Value source = unrounded(part, inside)) {
+        inside.map(part->getResult(0), source);
+        continue;
+      }
       Operation *made = builder.clone(*part, inside);
       leaveGroup(made);
       made->removeAttr(afterAttrName);
     }
-    builder.create<YieldOp>(root->getLoc(), inside.lookup(root->getResult(0)));
-    Operation *fused = OpBuilder(root).create(state);
-    takeGroups(set, fused);
-    root->replaceAllUsesWith(fused);
+    Value made = inside.lookup(root->getResult(0));
+    builder.create<YieldOp>(root->getLoc(), made);
+    for (Operation &part : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&part))
+        part.erase();
+    Operation *last = made.getDefiningOp();
+    if (auto argument = dyn_cast<BlockArgument>(made)) {
+      // It was rounded and widened again, and nothing else.
+      root->replaceAllUsesWith(ValueRange(operands[argument.getArgNumber()]));
+    } else {
+      Operation *fused = last == &body.front()
+                             ? takeOut(last, operands.getArrayRef(), root)
+                             : OpBuilder(root).create(state);
+      takeGroups(set, fused);
+      root->replaceAllUsesWith(fused);
+    }
     for (Operation *part : llvm::reverse(parts))
       part->erase();
     ++numMade;

@@ -80,8 +80,8 @@ public:
       : function_(function), names_(function), expressions_(function) {}
 
   /// A cast to the type of its factors stands behind every product, whose bias
-  /// is of this type.
-  unsigned narrowProducts() {
+  /// is of this type if `roundBias`.
+  unsigned narrowProducts(bool roundBias) {
     unsigned count = 0;
     for (Operation &op : function_.front()) {
       if (!isProduct(&op))
@@ -90,19 +90,24 @@ public:
       Type factor = getElementTypeOrSelf(op.getOperand(0));
       if (!isFloatOf16Bits(factor) || !isF32(result) || isOnlyOutput(result))
         continue;
-      for (OpOperand &bias : op.getOpOperands().drop_front(2))
-        bias.set(narrowed(bias.get(), factor));
-      Value rounded = narrowed(result, factor);
-      widen(result, rounded);
+      if (roundBias)
+        for (OpOperand &bias : op.getOpOperands().drop_front(2))
+          bias.set(narrowed(bias.get(), factor));
+      roundResult(&op, factor);
       ++count;
     }
     return count;
   }
 
-  /// What only reads values that were widened computes without.
-  void handOn() {
+  /// What only reads values that were widened computes without. Operations per
+  /// element round their results if not `roundParts`, and compute in f32.
+  void handOn(bool roundParts) {
     for (Operation &op : function_.front())
       if (Type narrow = commonSource(&op)) {
+        if (!roundParts && op.hasTrait<PerElement>()) {
+          roundResult(&op, narrow);
+          continue;
+        }
         for (OpOperand &operand : op.getOpOperands())
           if (isF32(operand.get()))
             operand.set(narrowed(operand.get(), narrow));
@@ -113,8 +118,8 @@ public:
   }
 
   /// What only casts read is made in their type: casts go in front of what
-  /// moves elements, and a normalisation rounds what it writes.
-  void castEarly() {
+  /// moves elements, and if `roundNorms` a normalisation rounds what it writes.
+  void castEarly(bool roundNorms) {
     llvm::SmallSetVector<Operation *, 16> casts;
     for (Operation &op : function_.front())
       if (narrowedType(&op))
@@ -131,7 +136,7 @@ public:
         if (auto made = earlier.getDefiningOp<CastOp>();
             made && narrowedType(made))
           casts.insert(made);
-      } else if (!roundsResult(producer)) {
+      } else if (!roundNorms || !roundsResult(producer)) {
         continue;
       }
       setElementType(producer->getResult(0), narrow);
@@ -198,6 +203,15 @@ private:
     fill.convert(cast<FloatType>(narrow).getFloatSemantics(),
                  APFloat::rmNearestTiesToEven, &losesInfo);
     pad.setValueAttr(cast<TypedAttr>(FloatAttr::get(narrow, fill)));
+  }
+
+  /// A cast stands behind `op`, whose result is read widened from there.
+  void roundResult(Operation *op, Type narrow) {
+    Value result = op->getResult(0), rounded = narrowed(result, narrow);
+    Value wide = widen(result, rounded);
+    for (Operation *user : llvm::make_early_inc_range(wide.getUsers()))
+      if (narrowedType(user) == narrow)
+        replace(user, rounded);
   }
 
   /// `op` makes a narrow value, which is widened for those that read it.
@@ -269,9 +283,9 @@ struct NarrowActivationsPass
     if (!isInference(function))
       return;
     Narrowing narrowing(function);
-    numProducts += narrowing.narrowProducts();
-    narrowing.handOn();
-    narrowing.castEarly();
+    numProducts += narrowing.narrowProducts(roundBias);
+    narrowing.handOn(roundParts);
+    narrowing.castEarly(roundNorms);
     narrowing.separateCasts();
   }
 };

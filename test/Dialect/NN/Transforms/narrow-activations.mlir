@@ -1,6 +1,9 @@
 // RUN: soap-opt %s --nn-narrow-activations --split-input-file | FileCheck %s
 // RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-narrow-activations,nn-fuse{leave-rounding}))' --split-input-file | FileCheck %s --check-prefix=FUSED
 
+// RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-narrow-activations{round-bias=false round-norms=false}))' --split-input-file | FileCheck %s --check-prefix=NORMS
+// RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-narrow-activations{round-parts=false},nn-fuse{drop-rounding}))' --split-input-file | FileCheck %s --check-prefix=ONCE
+
 // Tests that the result of a product is rounded right behind it, with a bias of the
 // same type, and that what is computed per element, or moves elements, stays narrow up
 // to the next product; that a residual of f32 makes the sum f32; and that a layer norm
@@ -16,6 +19,24 @@
 // CHECK-NEXT: %[[D16:.*]] = nn.cast %[[D]] {nn.name = "down.bf16"}
 // CHECK-NEXT: %[[WIDE:.*]] = nn.cast %[[D16]] {nn.name = "down.bf16.f32"} : (tensor<4x8xbf16>) -> tensor<4x8xf32>
 // CHECK-NEXT: nn.add %{{.*}}, %[[WIDE]] {nn.name = "residual"} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+
+// A library may have biases and normalisations of f32.
+// NORMS-LABEL: func.func @main
+// NORMS: nn.layer_norm {{.*}} -> tensor<4x8xf32>
+// NORMS: nn.matmul {{.*}} {nn.name = "up"} : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<16xf32>) -> tensor<4x16xf32>
+// NORMS-NEXT: nn.cast {{.*}} {nn.name = "up.bf16"}
+// NORMS-LABEL: func.func @main
+// NORMS: nn.softmax {{.*}} : tensor<2x3x6x6xf32>
+
+// What is computed per element is f32 and rounded once, where it is stored: a sum that
+// follows a product alone is as if this had never been rounded.
+// ONCE-LABEL: func.func @main
+// ONCE: %[[UP:.*]] = nn.matmul {{.*}} {nn.name = "up"}
+// ONCE-NEXT: %[[ACT:.*]] = nn.fused(%[[UP]]) {nn.name = "act.bf16"} : {{.*}} -> tensor<4x16xbf16>
+// ONCE: nn.gelu {{.*}} : tensor<4x16xf32>
+// ONCE-NEXT: nn.cast {{.*}} : (tensor<4x16xf32>) -> tensor<4x16xbf16>
+// ONCE: %[[DOWN:.*]] = nn.matmul %[[ACT]]{{.*}} {nn.name = "down"} {{.*}} -> tensor<4x8xf32>
+// ONCE-NEXT: nn.add %{{.*}}, %[[DOWN]] {nn.name = "residual"}
 
 // The cast behind a product is left to the library, the widening one is not.
 // FUSED-LABEL: func.func @main

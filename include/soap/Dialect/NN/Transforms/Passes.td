@@ -544,7 +544,9 @@ def FusePass : Pass<"nn-fuse", "::mlir::func::FuncOp"> {
     parameters; operations that take parts of sums (`nn.parts`); those that
     wait for one (`nn.after`) that the others do not read; operations with
     several results; with `leave-rounding`, a cast of a product's result to the
-    type of its factors, which the library of a target makes. What is read
+    type of its factors, which the library of a target makes. With
+    `drop-rounding`, a value of f32 that parts round and widen again is what it
+    was: rounding is what storing it costs, and it is not stored. What is read
     elsewhere stays a value. So no operation is split along fewer loops than
     before, and a partial sum is never what a follower is applied to: it is a
     value in front of the operation.
@@ -558,7 +560,9 @@ def FusePass : Pass<"nn-fuse", "::mlir::func::FuncOp"> {
     Option<"maxOperands", "max-operands", "int64_t", "12",
            "Operands of one, at most">,
     Option<"leaveRounding", "leave-rounding", "bool", "false",
-           "Leave casts of a product's result to the type of its factors alone">
+           "Leave casts of a product's result to the type of its factors alone">,
+    Option<"dropRounding", "drop-rounding", "bool", "false",
+           "Drop casts to 16 bits and back between parts of one operation">
   ];
   let statistics = [
     Statistic<"numMade", "made", "Operations that were made of several">,

@@ -191,7 +191,8 @@ def NarrowActivationsPass : Pass<"nn-narrow-activations",
 
     - The result of a product is still f32 in the graph, and so are parts of a sum
       that a strategy splits; the cast behind it is one that soaprt-fuse-followers
-      gives the library. What only outputs of the model read stays f32.
+      gives the library. What only outputs of the model read stays f32. So does a
+      bias, without `round-bias`.
     - Operations that move elements, pools, and most operations per element take
       the type of what they read, where all their operands are so. To a sum with an
       expression over parameters, a bias, this one is rounded. Others (sums,
@@ -199,11 +200,20 @@ def NarrowActivationsPass : Pass<"nn-narrow-activations",
       widened, also where one operand is f32: the sum of a residual connection is
       f32 if one of both terms is.
     - A cast of f32 goes in front of what reorders elements. A softmax or layer
-      norm whose only reader is a cast makes the narrow type.
+      norm whose only reader is a cast makes the narrow type, with `round-norms`.
 
     Functions with gradients or updates stay as they are. Run it behind
     nn-lower-precision, in front of nn-hoist-init and nn-fuse.
   }];
+  let options = [
+    Option<"roundBias", "round-bias", "bool", "true",
+           "The bias of a product is of the type of its factors">,
+    Option<"roundNorms", "round-norms", "bool", "true",
+           "A softmax or layer norm that only a cast reads makes its type">,
+    Option<"roundParts", "round-parts", "bool", "true",
+           "Operations per element compute in the narrow type, in place of f32 "
+           "between casts, of which nn-fuse{drop-rounding} keeps the outer ones">
+  ];
   let statistics = [
     Statistic<"numProducts", "products", "Products whose results are rounded">
   ];
