@@ -15,6 +15,7 @@
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/TargetRegistry.h"
+#include "soap/Topology/GeneratedTopologies.h"
 #include "soap/Transforms/MarkFollowers.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/JSON.h"
@@ -163,8 +164,49 @@ llvm::Error Compilation::checkFilesOfModel() {
   return error ? badInput(std::move(error)) : llvm::Error::success();
 }
 
-ProductRounding Compilation::productRounding() const {
-  return target_.getProductRounding(*symbolize<Precision>(options_.precision));
+/// Whether all devices are of a target's own kind: what libraries of others
+/// compute is not known.
+static bool knowsLibraries(const Topology &topology, const Target &target) {
+  return llvm::all_of(topology.kinds(), [&](const DeviceKind &kind) {
+    return kind.name == target.getName();
+  });
+}
+
+static FailureOr<bool> knowsLibraries(ModuleOp module, const Target &target) {
+  FailureOr<Topology> topology = readTopology(module);
+  if (failed(topology))
+    return failure();
+  return knowsLibraries(*topology, target);
+}
+
+bool Compilation::willKnowLibraries() {
+  if (options_.topology.empty() &&
+      (options_.devices || !soapir::getTopology(*module_)))
+    return true; // Those of this machine.
+  if (options_.topology.empty()) {
+    FailureOr<bool> isKnown = knowsLibraries(*module_, target_);
+    return succeeded(isKnown) && *isKnown;
+  }
+  llvm::Expected<Topology> topology = loadTopology(options_.topology);
+  if (topology)
+    return knowsLibraries(*topology, target_);
+  llvm::consumeError(topology.takeError()); // attachTopology() says it.
+  return false;
+}
+
+ProductRounding Compilation::productRounding() {
+  ProductRounding rounding =
+      target_.getProductRounding(*symbolize<Precision>(options_.precision));
+  // Followers are a matter of a library that is known.
+  return rounding != ProductRounding::BehindFollowers || willKnowLibraries()
+             ? rounding
+             : ProductRounding::Never;
+}
+
+bool Compilation::foldsAttention() const {
+  // Its kernel does not read the values of hidden steps.
+  return options_.fuse && options_.attention && !options_.keepNaN &&
+         target_.hasAttention();
 }
 
 llvm::Error Compilation::normalize() {
@@ -179,6 +221,9 @@ llvm::Error Compilation::normalize() {
             !errorToBool(target_.checkPrecision(Precision::TF32));
         choices.separateBias = target_.separatesBias();
         choices.rounding = productRounding();
+        if (level_ == Level::Graph && foldsAttention() && willKnowLibraries())
+          choices.attentionScoreBytes = target_.getAttentionScoreBytes(
+              *symbolize<Precision>(options_.precision));
         choices.rowAlignment = target_.getRowAlignment();
         buildNormalizePipeline(passes, choices);
       },
@@ -195,17 +240,6 @@ llvm::Error Compilation::checkPrecisions() {
   return llvm::Error::success();
 }
 
-/// Whether all devices are of a target's own kind: what libraries of others
-/// compute is not known.
-static FailureOr<bool> knowsLibraries(ModuleOp module, const Target &target) {
-  FailureOr<Topology> topology = readTopology(module);
-  if (failed(topology))
-    return failure();
-  return llvm::all_of(topology->kinds(), [&](const DeviceKind &kind) {
-    return kind.name == target.getName();
-  });
-}
-
 llvm::Error Compilation::fuse() {
   // A strategy that the model carries is one of its single operations.
   if (!options_.fuse || level_ != Level::Graph)
@@ -215,10 +249,7 @@ llvm::Error Compilation::fuse() {
     return emitted(mlir::failure(), Kind::BadInput);
   return runPasses(
       [&](OpPassManager &passes) {
-        // Its kernel does not read the values of hidden steps.
-        buildFusePipeline(passes,
-                          options_.attention && !options_.keepNaN && *isKnown &&
-                              target_.hasAttention(),
+        buildFusePipeline(passes, foldsAttention() && *isKnown,
                           productRounding());
       },
       "fuse", Kind::Failed, /*evaluationToo=*/true);

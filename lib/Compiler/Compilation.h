@@ -98,7 +98,11 @@ private:
   /// Normal form, and a topology.
   llvm::Error buildTrainingStep(const TrainingOptions &training);
   llvm::Error prepareGraph();
-  ProductRounding productRounding() const;
+  /// Whether all devices will be of the target's own kind, asked before they
+  /// are attached.
+  bool willKnowLibraries();
+  ProductRounding productRounding();
+  bool foldsAttention() const;
   llvm::Error normalize();
   llvm::Error fuse();
   /// From the strategy to tasks in launch order.

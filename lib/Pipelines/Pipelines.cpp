@@ -37,6 +37,12 @@ void soap::buildNormalizePipeline(OpPassManager &passes,
   if (choices.separateBias)
     passes.addNestedPass<func::FuncOp>(nn::createSeparateBiasPass());
   if (choices.precision != "f32") {
+    if (choices.attentionScoreBytes) {
+      nn::FoldAttentionPassOptions attention;
+      attention.leastScoreBytes = *choices.attentionScoreBytes;
+      passes.addNestedPass<func::FuncOp>(
+          nn::createFoldAttentionPass(attention));
+    }
     nn::LowerPrecisionPassOptions lower;
     lower.to = choices.precision;
     lower.roundLayers = choices.roundLayers;

@@ -18,6 +18,8 @@ int64_t Target::getAlignment() const { return DeviceKind().alignment; }
 
 bool Target::hasAttention() const { return false; }
 
+int64_t Target::getAttentionScoreBytes(Precision) const { return 0; }
+
 ProductRounding Target::getProductRounding(Precision) const {
   return ProductRounding::Never;
 }

@@ -14,6 +14,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
+#include <optional>
 #include <string>
 
 namespace soap {
@@ -37,6 +38,10 @@ struct NormalizeChoices {
   bool roundLayers = false;
   /// How results of 16-bit products are rounded (nn-narrow-activations).
   ProductRounding rounding{};
+  /// Attention becomes one operation (nn-fold-attention), of f32 whatever
+  /// products multiply, if its scores have at least so many bytes; nothing: its
+  /// products are as all others.
+  std::optional<int64_t> attentionScoreBytes;
   /// Bytes that rows of factors are to be multiples of (nn-arrange-factors); 1:
   /// factors lie as they are.
   int64_t rowAlignment = 1;

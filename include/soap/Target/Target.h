@@ -161,6 +161,10 @@ public:
   /// folding. By default it does not.
   virtual bool hasAttention() const;
 
+  /// Of a target that has: the bytes of scores from which on it is faster than
+  /// products that multiply in `precision`, which is not f32. By default 0.
+  virtual int64_t getAttentionScoreBytes(Precision precision) const;
+
   /// How 16-bit products are faster with results of 16 bits, where `precision`
   /// is what a model is compiled for: if it is one of 16 bits,
   /// nn-narrow-activations is worth while. By default they are not.

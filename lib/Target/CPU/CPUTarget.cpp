@@ -70,6 +70,14 @@ ProductRounding CPUTarget::getProductRounding(Precision precision) const {
              : ProductRounding::Never;
 }
 
+int64_t CPUTarget::getAttentionScoreBytes(Precision precision) const {
+  // Measured on one core with AMX: 12 heads of 128 steps (0.75 MiB) take 0.33
+  // ms as products of bf16 and 0.49 as one operation, of 1,024 steps with a
+  // causal mask (48 MiB) 41 and 26.
+  constexpr int64_t largeScores = int64_t{4} << 20;
+  return precision == Precision::BF16 && multipliesBF16_ ? largeScores : 0;
+}
+
 std::string CPUTarget::describePrecision(Precision precision) const {
   constexpr llvm::StringLiteral widened =
       ": factors are widened to f32, and products are no faster than with "

@@ -19,6 +19,13 @@
 // Tests that it is folded for devices of this machine alone.
 // RUN: soap-compile %s --topology=p100 --emit=strategy | FileCheck %s --check-prefix=APART --implicit-check-not=nn.attention
 
+// Tests that with products of bf16 it is folded, of f32, unless the processor
+// multiplies these faster and the scores are small.
+// RUN: soap-compile %s --precision=bf16 --mcpu=x86-64-v3 --devices=1 --emit=strategy 2> %t/warnings | FileCheck %s --check-prefix=FOLDED --implicit-check-not=nn.softmax
+// RUN: soap-compile %s --precision=bf16 --mcpu=sapphirerapids --devices=1 --emit=strategy | FileCheck %s --check-prefix=APART --implicit-check-not=nn.attention
+// FOLDED: nn.attention
+// FOLDED: nn.attention
+
 // Tests that both compute the same, on one device and on several, with and
 // without several cores.
 // RUN: soap-run %t/one.so --compare=%t/parts.so | FileCheck %s --check-prefix=EQUAL

@@ -9,6 +9,12 @@
 // RUN: %{compile} --mcpu=x86-64-v4 --emit=soaprt -o - 2> %t.warnings | FileCheck %s --check-prefix=F32
 // RUN: %{compile} --mcpu=sapphirerapids --no-followers --emit=soaprt -o - | FileCheck %s --check-prefix=APART
 
+// Other machines do what they do whatever the processor is that plans for them.
+// DEFINE: %{plan} = soap-compile %s --topology=p100:nodes=1 --strategy=single --precision=bf16 --emit=soap
+// RUN: %{plan} --mcpu=sapphirerapids -o %t.amx.mlir 2> %t.warnings
+// RUN: %{plan} --mcpu=x86-64-v3 -o %t.avx2.mlir 2> %t.warnings
+// RUN: diff %t.amx.mlir %t.avx2.mlir
+
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 1x8x12x12xbf16 16x8x3x3xbf16 16xf32 -> 1x16x12x12xf32 + nn.fused {nn.relu %0 f32; nn.cast %1 bf16} 1x16x12x12xf32 -> 1x16x12x12xbf16"
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.max_pool {{.*}} 1x16x12x12xbf16 -> 1x16x6x6xbf16"
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 1x16x6x6xbf16 16x16x1x1xbf16 16xf32 -> 1x16x6x6xf32 + nn.fused {nn.add %0 %1 f32; nn.relu %2 f32; nn.cast %3 bf16} 1x16x6x6xf32 1x16x6x6xf32 -> 1x16x6x6xbf16"

@@ -37,6 +37,8 @@ public:
   /// Where oneDNN widens factors of 16 bits.
   std::string describePrecision(Precision precision) const override;
   bool hasAttention() const override;
+  /// Where products are faster, as long as scores stay in a cache.
+  int64_t getAttentionScoreBytes(Precision precision) const override;
   /// Of bf16, on processors that multiply it.
   ProductRounding getProductRounding(Precision precision) const override;
   ChannelsLast getChannelsLast(mlir::Operation *op) const override;

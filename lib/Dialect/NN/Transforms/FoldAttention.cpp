@@ -38,6 +38,7 @@ struct Scores {
 
 struct FoldAttentionPass
     : soap::nn::impl::FoldAttentionPassBase<FoldAttentionPass> {
+  using FoldAttentionPassBase::FoldAttentionPassBase;
   void runOnOperation() override;
 };
 } // namespace
@@ -110,6 +111,11 @@ static std::optional<Scores> findScores(Value value) {
   return std::nullopt;
 }
 
+static int64_t sizeInBytes(MatMulOp product) {
+  RankedTensorType type = product.getType();
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
 /// The scores of an attention of which `context` is the last product; nothing
 /// if it is another one.
 static std::optional<Scores> findScores(MatMulOp context) {
@@ -134,7 +140,7 @@ void FoldAttentionPass::runOnOperation() {
   SmallVector<MatMulOp> products(function.front().getOps<MatMulOp>());
   for (MatMulOp context : products) {
     std::optional<Scores> scores = findScores(context);
-    if (!scores)
+    if (!scores || sizeInBytes(scores->product) < leastScoreBytes)
       continue;
     OpBuilder builder(context);
     auto attention = builder.create<AttentionOp>(

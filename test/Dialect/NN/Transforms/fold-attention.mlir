@@ -1,4 +1,11 @@
 // RUN: soap-opt %s --nn-fold-attention --split-input-file | FileCheck %s
+// RUN: soap-opt %s --nn-fold-attention=least-score-bytes=280 --split-input-file | FileCheck %s --check-prefix=LARGE
+
+// 2x5x7 scores of f32 are 280 bytes, 5x7 are 140.
+// LARGE-LABEL: func.func @plain
+// LARGE: nn.attention
+// LARGE-LABEL: func.func @masks
+// LARGE-NOT: nn.attention
 
 // Tests attention without a mask, over keys that are transposed, with a factor in
 // front of the softmax.

@@ -113,6 +113,10 @@ def FoldAttentionPass : Pass<"nn-fold-attention", "::mlir::func::FuncOp"> {
     bias, and of batches of the same size. A kernel makes the scores of a few rows
     at a time, so that no tensor holds all of them.
   }];
+  let options = [
+    Option<"leastScoreBytes", "least-score-bytes", "int64_t", "0",
+           "Leave attention whose scores have fewer bytes">
+  ];
   let statistics = [
     Statistic<"numFolded", "folded", "Attentions that became one operation">
   ];
