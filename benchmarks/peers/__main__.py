@@ -37,6 +37,8 @@ def parse():
     parser.add_argument("--again", action="store_true", help="measure rows that are there")
     parser.add_argument("--label", default="", help="part of the name of rows, to compare builds")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--least", action="store_true",
+                        help="print the shortest turns, not medians: for a machine whose speed changes by itself")
     parser.add_argument("--keep", action="store_true", help="keep the models with their weights")
     parser.add_argument("--compile", action="append", default=[], metavar="OPTION", help="an option of soap-compile")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
@@ -62,11 +64,12 @@ def main():
                 continue
             record = measure_row(name, batch, arguments)
             state.add(record)
-            print_table([record], arguments.engines, arguments.clock)
+            print_table([record], arguments.engines, arguments.clock, arguments.least)
     elif arguments.what == "table":
         known = state.records()
         names = [row_name(name, batch, arguments) for name, batch in rows]
-        print_table([known[name] for name in names if name in known], arguments.engines, arguments.clock)
+        print_table([known[name] for name in names if name in known], arguments.engines, arguments.clock,
+                    arguments.least)
     else:
         machine = limits()
         for name, batch in rows:

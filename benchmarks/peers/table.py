@@ -36,14 +36,18 @@ def interval(values):
     return ordered[rank], ordered[n - 1 - rank]
 
 
-def cell(values):
+def cell(values, least):
+    if least:
+        return f"{min(values):.{2 if min(values) < 100 else 0}f}"
     low, high = interval(values)
     digits = 2 if high < 100 else 0
     return f"{statistics.median(values):.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
-def print_table(records, engines, clock):
-    """`clock` is wall or cpu. The last column is the fastest peer over SOAP: above 1, SOAP is faster."""
+def print_table(records, engines, clock, least=False):
+    """`clock` is wall or cpu. The last but one column is the fastest peer over the first SOAP: above 1, SOAP is faster.
+    `least`: the shortest turns in place of medians."""
+    ours = next((engine for engine in engines if engine.startswith("soap")), None)
     print(f"| network | batch | {' | '.join(engines)} | best peer / soap | difference |")
     print("|---" * (len(engines) + 4) + "|")
     ratios = []
@@ -54,12 +58,12 @@ def print_table(records, engines, clock):
             if "error" in found:
                 cells.append(found["error"])
                 continue
-            cells.append(cell(found[clock]))
-            medians[engine] = statistics.median(found[clock])
+            cells.append(cell(found[clock], least))
+            medians[engine] = min(found[clock]) if least else statistics.median(found[clock])
             if found["difference"] is not None:
                 differences.append(found["difference"])
         peers = [value for engine, value in medians.items() if not engine.startswith("soap")]
-        ratio = min(peers) / medians["soap"] if peers and "soap" in medians else None
+        ratio = min(peers) / medians[ours] if peers and ours in medians else None
         if ratio:
             ratios.append(ratio)
         print(f"| {record['network']} | {record['batch']} | {' | '.join(cells)} | {f'{ratio:.2f}' if ratio else ''} | "

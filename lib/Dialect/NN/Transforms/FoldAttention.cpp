@@ -111,7 +111,7 @@ static std::optional<Scores> findScores(Value value) {
   return std::nullopt;
 }
 
-static int64_t sizeInBytes(MatMulOp product) {
+static int64_t bytesOf(MatMulOp product) {
   RankedTensorType type = product.getType();
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
@@ -140,7 +140,7 @@ void FoldAttentionPass::runOnOperation() {
   SmallVector<MatMulOp> products(function.front().getOps<MatMulOp>());
   for (MatMulOp context : products) {
     std::optional<Scores> scores = findScores(context);
-    if (!scores || sizeInBytes(scores->product) < leastScoreBytes)
+    if (!scores || bytesOf(scores->product) < leastScoreBytes)
       continue;
     OpBuilder builder(context);
     auto attention = builder.create<AttentionOp>(

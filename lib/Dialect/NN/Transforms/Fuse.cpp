@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Inference.h"
 #include "Shapes.h"
 #include "mlir/IR/IRMapping.h"
 #include "soap/Dialect/NN/IR/LaunchedLate.h"
@@ -88,6 +89,7 @@ struct FusePass : soap::nn::impl::FusePassBase<FusePass> {
     func::FuncOp function = getOperation();
     if (function.isPrivate() || !function.getBody().hasOneBlock())
       return;
+    dropsRounding_ = dropRounding && isInference(function);
     Block &block = function.getBody().front();
     for (Operation &op : block) {
       if (StringRef other = getAfter(&op); !other.empty())
@@ -309,7 +311,7 @@ private:
   /// that are `inside`. Null if it widens nothing, or what is stored.
   Value unrounded(Operation *part, const IRMapping &inside) const {
     auto widening = dyn_cast<CastOp>(part);
-    if (!dropRounding || !widening ||
+    if (!dropsRounding_ || !widening ||
         !getElementTypeOrSelf(widening.getResult()).isF32())
       return {};
     auto rounding =
@@ -422,5 +424,6 @@ private:
   llvm::StringSet<> waitedFor_;                       ///< As nn.after says.
   llvm::StringSet<> updates_;                         ///< Of parameters.
   bool hasMergedGroups_ = false;
+  bool dropsRounding_ = false;
 };
 } // namespace
