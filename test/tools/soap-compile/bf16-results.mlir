@@ -1,7 +1,7 @@
 // Tests that on a processor which multiplies bf16, what lies between products of
 // --precision=bf16 is bf16: the library rounds what it has made in f32, with a bias of
-// f32, of a sum of two convolutions and its relu, one of which stays f32, since nobody
-// else reads it; and so are pools. A product whose result only an output reads is f32. Processors that multiply
+// f32, of a sum of two convolutions and its relu, of which the first one is rounded
+// before; and so are pools. A product whose result only an output reads is f32. Processors that multiply
 // f32 as fast keep f32 between products, where casts are the library's, too.
 // REQUIRES: soap-compile
 // DEFINE: %{compile} = soap-compile %s --devices=1 --calibration=none --no-reference --precision=bf16
@@ -17,7 +17,7 @@
 
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 1x8x12x12xbf16 16x8x3x3xbf16 16xf32 -> 1x16x12x12xf32 + nn.fused {nn.relu %0 f32; nn.cast %1 bf16} 1x16x12x12xf32 -> 1x16x12x12xbf16"
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.max_pool {{.*}} 1x16x12x12xbf16 -> 1x16x6x6xbf16"
-// CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 1x16x6x6xbf16 16x16x1x1xbf16 16xf32 -> 1x16x6x6xf32 + nn.fused {nn.add %0 %1 f32; nn.relu %2 f32; nn.cast %3 bf16} 1x16x6x6xf32 1x16x6x6xf32 -> 1x16x6x6xbf16"
+// CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 1x16x6x6xbf16 16x16x1x1xbf16 16xf32 -> 1x16x6x6xf32 + nn.fused {nn.cast %0 f32; nn.add %2 %1 f32; nn.relu %3 f32; nn.cast %4 bf16} 1x16x6x6xbf16 1x16x6x6xf32 -> 1x16x6x6xbf16"
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 1x16x6x6xbf16 4x16x6x6xbf16 -> 1x4x1x1xf32"
 // CHECK: soaprt.launch "stem"
 // CHECK-NOT: soaprt.launch "stem.

@@ -78,6 +78,7 @@ struct FusedSet {
   llvm::SetVector<Operation *> parts;
   /// Of all members of groups among them; none if there is none.
   std::optional<GroupPlace> place;
+  bool hasProduct = false; ///< One part rounds the result of a product.
 
   Operation *root() const { return parts.front(); }
 };
@@ -234,6 +235,12 @@ private:
     return true;
   }
 
+  /// Whether `op` is left to the product that it rounds, as the library applies
+  /// the set to the result of a later one.
+  bool isLeft(const FusedSet &set, Operation *op) const {
+    return dropsRounding_ && set.hasProduct && roundsProduct(op);
+  }
+
   /// The operations that become one with `root`, the last of them. Later
   /// operations are looked at first, so that all readers of a value are known
   /// when its producer is.
@@ -241,6 +248,7 @@ private:
     FusedSet set;
     set.parts.insert(root);
     set.place = placeOf(root);
+    set.hasProduct = roundsProduct(root);
     llvm::SetVector<Operation *> candidates;
     auto addProducers = [&](Operation *op) {
       for (Value operand : op->getOperands())
@@ -260,8 +268,10 @@ private:
           llvm::all_of(
               latest->getUsers(),
               [&](Operation *user) { return set.parts.contains(user); }) &&
-          add(set, latest))
+          !isLeft(set, latest) && add(set, latest)) {
+        set.hasProduct |= roundsProduct(latest);
         addProducers(latest);
+      }
     }
     return set;
   }

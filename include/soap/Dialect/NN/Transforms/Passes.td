@@ -550,8 +550,8 @@ def FusePass : Pass<"nn-fuse", "::mlir::func::FuncOp"> {
     several results; with `leave-rounding`, a cast of a product's result to the
     type of its factors, which the library of a target makes. With
     `drop-rounding`, in inference, a value of f32 that parts round and widen again
-    is what it was: rounding is what storing it costs, and it is not stored. What
-    is read elsewhere stays a value. So no operation is split along fewer loops than
+    is what it was: rounding is what storing it costs, and it is not stored. Of
+    several products, only the last one's cast becomes a part. What is read elsewhere stays a value. So no operation is split along fewer loops than
     before, and a partial sum is never what a follower is applied to: it is a
     value in front of the operation.
 
