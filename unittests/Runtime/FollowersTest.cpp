@@ -459,6 +459,21 @@ TEST(Followers, OfNarrowResultsOfProducts) {
   }
 }
 
+TEST(Followers, OfNarrowResultsOfOneRow) {
+  fb::MatMulT op;
+  op.bias = op.transpose_b = true;
+  std::vector<Tensor> operands{random({1, 301}, 5), random({40, 301}, 6),
+                               random({40}, 7)};
+  for (Tensor &operand : operands)
+    cutOff(operand.values);
+  Tensor result = reference(op, operands, {1, 40});
+  fb::KernelOpUnion kernelOp;
+  kernelOp.Set(std::move(op));
+  checkNarrowResult(
+      {std::move(kernelOp), std::move(operands), std::move(result), 1, {}},
+      /*addsBias=*/true);
+}
+
 TEST(Followers, TablesThatDoNotFitAreRefused) {
   auto refused = [](const std::function<void(fb::ModelT &)> &damage,
                     const std::string &reason) {

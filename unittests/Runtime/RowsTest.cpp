@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CPU/NarrowFloats.h"
 #include "CPU/RowsLoops.h"
 #include "soap/Runtime/NativeKernel.h"
 #include <cmath>
@@ -26,22 +27,38 @@ static std::vector<float> numbers(int64_t count, std::mt19937 &random) {
   return values;
 }
 
+/// `values` as bf16, and back.
+static std::vector<uint16_t> cutOff(std::vector<float> &values) {
+  std::vector<uint16_t> narrow(values.size());
+  roundToBFloats(values.data(), narrow.data(), values.size());
+  widenFloats(soap::fb::ElementType::BF16, narrow.data(), values.data(),
+              values.size());
+  return narrow;
+}
+
 /// The product by `loops` against plain ones; `gap` elements lie between rows
 /// and columns.
 static void check(const RowsLoops &loops, int64_t rows, int64_t columns,
-                  int64_t sum, int64_t gap) {
+                  int64_t sum, int64_t gap, bool isNarrow) {
   std::mt19937 random(static_cast<uint32_t>(rows * columns + sum));
   RowsProduct p{rows,    columns,   sum,     nullptr,      sum + gap,
                 nullptr, sum + gap, nullptr, columns + gap};
   std::vector<float> a = numbers(rows * p.aRow, random),
                      b = numbers(columns * p.bColumn, random),
                      c = numbers(rows * p.cRow, random), expected = c;
+  std::vector<uint16_t> narrow;
+  if (isNarrow)
+    narrow = cutOff(b);
   soap_plain_product(rows, columns, sum, a.data(), p.aRow, 1, b.data(), 1,
                      p.bColumn, expected.data(), p.cRow);
   p.a = a.data();
   p.b = b.data();
   p.c = c.data();
-  loops.multiply(p);
+  if (isNarrow)
+    loops.multiply(NarrowRowsProduct{p.rows, p.columns, p.sum, p.a, p.aRow,
+                                     narrow.data(), p.bColumn, p.c, p.cRow});
+  else
+    loops.multiply(p);
   // Elements between the rows of c stay what they are.
   double tolerance = 4e-6 * std::sqrt(static_cast<double>(sum)) + 1e-6;
   for (size_t i = 0; i != c.size(); ++i)
@@ -64,5 +81,6 @@ TEST(FewRows, AllLoops) {
       for (int64_t columns : {1, 4, 7, 64})
         for (int64_t sum : {1, 15, 16, 17, 130})
           for (int64_t gap : {0, 3})
-            check(*loops, rows, columns, sum, gap);
+            for (bool isNarrow : {false, true})
+              check(*loops, rows, columns, sum, gap, isNarrow);
 }

@@ -25,7 +25,9 @@ using namespace soap::runtime;
 /// Of more rows oneDNN is as fast: a packed factor serves all of them. With a
 /// factor that the second-level cache does not hold, that takes more rows; of
 /// one that it holds, oneDNN's loops with AVX-512 are faster from two rows on.
-static int64_t mostDotRows(const RowsProduct &product, const RowsLoops &loops) {
+template <typename Element>
+static int64_t mostDotRows(const RowsProductOf<Element> &product,
+                           const RowsLoops &loops) {
   constexpr int64_t fewElements = int64_t{256} << 10;
   constexpr int64_t manyElements = int64_t{2} << 20;
   int64_t elements = product.columns * product.sum;
@@ -43,35 +45,47 @@ const RowsLoops *runtime::rowsLoops() {
 }
 
 namespace {
+template <typename Element>
 struct RowParts {
   const RowsLoops *loops;
-  const RowsProduct *product;
+  const RowsProductOf<Element> *product;
   int64_t count;
 };
 } // namespace
 
+template <typename Element>
 static void runPart(void *data, size_t number) {
-  const auto &[loops, product, count] = *static_cast<const RowParts *>(data);
+  const auto &[loops, product, count] =
+      *static_cast<const RowParts<Element> *>(data);
   auto part = static_cast<int64_t>(number);
   int64_t begin = product->columns * part / count;
   int64_t end = product->columns * (part + 1) / count;
-  RowsProduct own = *product;
+  RowsProductOf<Element> own = *product;
   own.columns = end - begin;
   own.b += begin * own.bColumn;
   own.c += begin;
   loops->multiply(own);
 }
 
-bool runtime::multiplyFewRows(const RowsProduct &product) {
+template <typename Element>
+static bool multiply(const RowsProductOf<Element> &product) {
   static const RowsLoops *const loops = rowsLoops();
   if (!loops || product.rows > mostDotRows(product, *loops))
     return false;
   // Parts of less than a few microseconds are not worth waking threads up.
   constexpr int64_t leastElements = int64_t{64} << 10;
   int64_t most = product.columns * product.sum / leastElements;
-  RowParts parts = {
+  RowParts<Element> parts = {
       loops, &product,
       std::clamp<int64_t>(most, 1, static_cast<int64_t>(threadCount()))};
-  runParallel(static_cast<size_t>(parts.count), runPart, &parts);
+  runParallel(static_cast<size_t>(parts.count), runPart<Element>, &parts);
   return true;
+}
+
+bool runtime::multiplyFewRows(const RowsProduct &product) {
+  return multiply(product);
+}
+
+bool runtime::multiplyFewRows(const NarrowRowsProduct &product) {
+  return multiply(product);
 }

@@ -14,20 +14,25 @@ namespace soap::runtime {
 
 /// c += a * b, where element (i, k) of a lies at a[i * aRow + k], element (k,
 /// j) of b at b[k + j * bColumn], and element (i, j) of c at c[i * cRow + j].
-struct RowsProduct {
+/// b is of f32 (float) or of bf16 (uint16_t).
+template <typename Element>
+struct RowsProductOf {
   int64_t rows, columns, sum;
   const float *a;
   int64_t aRow;
-  const float *b;
+  const Element *b;
   int64_t bColumn;
   float *c;
   int64_t cRow;
 };
+using RowsProduct = RowsProductOf<float>;
+using NarrowRowsProduct = RowsProductOf<uint16_t>;
 
 /// Computes it on the threads of the calling device if there are so few rows,
 /// and the processor is such, that this is faster than oneDNN. Else it returns
 /// false.
 bool multiplyFewRows(const RowsProduct &product);
+bool multiplyFewRows(const NarrowRowsProduct &product);
 
 } // namespace soap::runtime
 

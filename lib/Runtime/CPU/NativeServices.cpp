@@ -22,7 +22,8 @@ static void multiplyAdd(int64_t rows, int64_t columns, int64_t sum,
                         float *c, int64_t c_row) {
   bool turnsA = a_column != 1, turnsB = b_column != 1;
   if (!turnsA && b_row == 1 &&
-      multiplyFewRows({rows, columns, sum, a, a_row, b, b_column, c, c_row}))
+      multiplyFewRows(
+          RowsProduct{rows, columns, sum, a, a_row, b, b_column, c, c_row}))
     return;
   dnnl_status_t status = dnnl_sgemm(
       turnsA ? 'T' : 'N', turnsB ? 'T' : 'N', rows, columns, sum, 1.0f, a,

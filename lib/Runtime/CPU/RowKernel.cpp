@@ -7,12 +7,14 @@
 //
 // A product of one row reads every weight once: it takes as long as memory or
 // a cache gives them. So they are read as they are, by the loops that recurrent
-// layers use, in place of a reordered copy of oneDNN's.
+// layers use, in place of a reordered copy of oneDNN's. Of two factors of bf16
+// the row is widened first.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CPU/CPUKernels.h"
 #include "CPU/FewRows.h"
+#include "CPU/NarrowFloats.h"
 #include "CPU/RowsLoops.h"
 #include <cstring>
 #include <optional>
@@ -23,14 +25,16 @@ using namespace soap::runtime;
 namespace {
 struct RowShape {
   int64_t sum, columns;
-  bool hasBias; ///< One number per column.
+  bool hasBias;  ///< One number per column.
+  bool isNarrow; ///< Both factors are bf16.
 };
 
 class BoundRow final : public BoundKernel {
 public:
   BoundRow(const RowShape &shape, const Binding &binding)
-      : shape_(shape), a_(floatsAt(binding.operands[0])),
-        b_(floatsAt(binding.operands[1])),
+      : shape_(shape), a_(hostAddress(binding.operands[0])),
+        b_(hostAddress(binding.operands[1])),
+        wide_(floatsAt(binding.scratchpad)),
         bias_(shape.hasBias ? floatsAt(binding.operands[2]) : nullptr),
         c_(floatsAt(binding.results[0])) {}
 
@@ -40,8 +44,19 @@ public:
       std::memmove(c_, bias_, columns * sizeof(float));
     else
       std::memset(c_, 0, columns * sizeof(float));
-    multiplyFewRows({1, shape_.columns, shape_.sum, a_, shape_.sum, b_,
-                     shape_.sum, c_, shape_.columns});
+    if (!shape_.isNarrow) {
+      multiplyFewRows(RowsProduct{
+          1, shape_.columns, shape_.sum, reinterpret_cast<const float *>(a_),
+          shape_.sum, reinterpret_cast<const float *>(b_), shape_.sum, c_,
+          shape_.columns});
+      return;
+    }
+    widenFloats(fb::ElementType::BF16, reinterpret_cast<const uint16_t *>(a_),
+                wide_, static_cast<size_t>(shape_.sum));
+    multiplyFewRows(NarrowRowsProduct{1, shape_.columns, shape_.sum, wide_,
+                                      shape_.sum,
+                                      reinterpret_cast<const uint16_t *>(b_),
+                                      shape_.sum, c_, shape_.columns});
   }
 
 private:
@@ -50,7 +65,9 @@ private:
   }
 
   const RowShape shape_;
-  const float *a_, *b_, *bias_;
+  const char *a_, *b_;
+  float *wide_;
+  const float *bias_;
   float *c_;
 };
 
@@ -58,6 +75,11 @@ class RowKernel final : public Kernel {
 public:
   explicit RowKernel(const RowShape &shape) : shape_(shape) {
     implementation_ = "soap:row";
+  }
+  size_t scratchpadBytes() const override {
+    return shape_.isNarrow
+               ? alignedBytes(static_cast<size_t>(shape_.sum) * sizeof(float))
+               : 0;
   }
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
     return std::make_unique<BoundRow>(shape_, binding);
@@ -68,24 +90,29 @@ private:
 };
 } // namespace
 
-/// The product that a kernel is, if it is one of f32 with one row and a second
-/// factor whose columns lie behind each other.
+/// The product that a kernel is, if it is one of f32 or bf16 with one row, a
+/// second factor whose columns lie behind each other, and a result of f32.
 static std::optional<RowShape> rowShape(const fb::Kernel &kernel) {
   const fb::MatMul *op = kernel.op_as_MatMul();
   if (!op || !op->transpose_b() || op->alpha() != 1 ||
       items(kernel.followers()).size() != 0 ||
       items(kernel.operands()).size() != (op->bias() ? 3u : 2u))
     return std::nullopt;
-  for (const auto *type : items(kernel.operands()))
-    if (type->element() != fb::ElementType::F32)
-      return std::nullopt;
+  auto elementOf = [&](uint32_t i) {
+    return items(kernel.operands())[i]->element();
+  };
+  bool isNarrow = elementOf(0) == fb::ElementType::BF16;
+  if ((!isNarrow && elementOf(0) != fb::ElementType::F32) ||
+      elementOf(1) != elementOf(0) ||
+      (op->bias() && elementOf(2) != fb::ElementType::F32))
+    return std::nullopt;
   Shape a = toVector(kernel.operands()->Get(0)->shape());
   Shape b = toVector(kernel.operands()->Get(1)->shape());
   Shape c = toVector(kernel.results()->Get(0)->shape());
   if (b.size() != 2 || a.empty() || c.empty() ||
       kernel.results()->Get(0)->element() != fb::ElementType::F32)
     return std::nullopt;
-  RowShape shape{b[1], b[0], op->bias()};
+  RowShape shape{b[1], b[0], op->bias(), isNarrow};
   if (elementCount(a) != shape.sum || elementCount(c) != shape.columns ||
       c.back() != shape.columns || shape.sum == 0 || shape.columns == 0)
     return std::nullopt;

@@ -19,8 +19,14 @@ namespace soap::runtime {
 
 struct RowsLoops {
   int64_t width; ///< Floats of a vector.
-  /// Computes the product on the calling thread.
-  void (*multiply)(const RowsProduct &product);
+  /// They compute the product on the calling thread.
+  void (*multiplyFloats)(const RowsProduct &product);
+  void (*multiplyBFloats)(const NarrowRowsProduct &product);
+
+  void multiply(const RowsProduct &product) const { multiplyFloats(product); }
+  void multiply(const NarrowRowsProduct &product) const {
+    multiplyBFloats(product);
+  }
 };
 
 /// Those for this processor; null: it has no vectors that there are loops for.
