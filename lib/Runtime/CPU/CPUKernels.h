@@ -54,6 +54,10 @@ std::unique_ptr<Kernel> makeTransposedKernel(const fb::Kernel &kernel,
 /// A pool over two dims of tensors with channels last. Null for all others.
 std::unique_ptr<Kernel> makePoolKernel(const fb::Kernel &kernel);
 
+/// A local response norm with an exponent of 0.75 over tensors of f32 with
+/// channels last. Null for all others.
+std::unique_ptr<Kernel> makeLrnKernel(const fb::Kernel &kernel);
+
 /// Attention of f32. Null for all others.
 std::unique_ptr<Kernel> makeAttentionKernel(const fb::Kernel &kernel);
 

@@ -161,6 +161,8 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
       return result;
     if (auto result = makePoolKernel(kernel))
       return result;
+    if (auto result = makeLrnKernel(kernel))
+      return result;
     if (auto result = makeRowKernel(kernel))
       return result;
     if (auto result = makeAttentionKernel(kernel))

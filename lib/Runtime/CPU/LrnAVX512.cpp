@@ -1,0 +1,9 @@
+//===- LrnAVX512.cpp - Local response norms with AVX-512 ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#define SOAP_LRN_NAME lrnAVX512
+#include "CPU/LrnLoops.inc"
