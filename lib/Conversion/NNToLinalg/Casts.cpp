@@ -126,8 +126,8 @@ static Value decode(const Bits &b, const Format &format, Value stored) {
   return b.realOf(b.either(bits, sign));
 }
 
-/// The same of bf16, infinite where it is too large: the upper half of `bits`,
-/// of f32, rounded, which may carry into the exponent.
+/// The bits of the bf16 that is nearest to `x`, of type f32: the upper half of
+/// x's, rounded, which may carry into the exponent, up to infinity.
 static Value upperHalf(const Bits &b, const Format &format, Value x) {
   Value bits = b.bitsOf(x);
   Value high = b.right(bits, 16);
