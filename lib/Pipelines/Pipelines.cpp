@@ -50,9 +50,7 @@ void soap::buildNormalizePipeline(OpPassManager &passes,
     if (choices.rounding != ProductRounding::Never &&
         choices.precision != "tf32") {
       nn::NarrowActivationsPassOptions narrow;
-      // A library that has followers has normalisations of f32.
-      narrow.roundBias = choices.rounding == ProductRounding::SumAlone;
-      narrow.roundNorms = narrow.roundParts = narrow.roundBias;
+      narrow.followers = choices.rounding == ProductRounding::BehindFollowers;
       passes.addNestedPass<func::FuncOp>(
           nn::createNarrowActivationsPass(narrow));
     }

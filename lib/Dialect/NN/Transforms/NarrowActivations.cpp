@@ -80,8 +80,8 @@ public:
       : function_(function), names_(function), expressions_(function) {}
 
   /// A cast to the type of its factors stands behind every product, whose bias
-  /// is of this type if `roundBias`.
-  unsigned narrowProducts(bool roundBias) {
+  /// is of this type without `followers`.
+  unsigned narrowProducts(bool followers) {
     unsigned count = 0;
     for (Operation &op : function_.front()) {
       if (!isProduct(&op))
@@ -90,7 +90,7 @@ public:
       Type factor = getElementTypeOrSelf(op.getOperand(0));
       if (!isFloatOf16Bits(factor) || !isF32(result) || isOnlyOutput(result))
         continue;
-      if (roundBias)
+      if (!followers)
         for (OpOperand &bias : op.getOpOperands().drop_front(2))
           bias.set(narrowed(bias.get(), factor));
       roundResult(&op, factor);
@@ -100,11 +100,11 @@ public:
   }
 
   /// What only reads values that were widened computes without. Operations per
-  /// element round their results if not `roundParts`, and compute in f32.
-  void handOn(bool roundParts) {
+  /// element round their results if `followers`, and compute in f32.
+  void handOn(bool followers) {
     for (Operation &op : function_.front())
       if (Type narrow = commonSource(&op)) {
-        if (!roundParts && op.hasTrait<PerElement>()) {
+        if (followers && op.hasTrait<PerElement>()) {
           roundResult(&op, narrow);
           continue;
         }
@@ -118,8 +118,9 @@ public:
   }
 
   /// What only casts read is made in their type: casts go in front of what
-  /// moves elements, and if `roundNorms` a normalisation rounds what it writes.
-  void castEarly(bool roundNorms) {
+  /// moves elements, and without `followers` a normalisation rounds what it
+  /// writes.
+  void castEarly(bool followers) {
     llvm::SmallSetVector<Operation *, 16> casts;
     for (Operation &op : function_.front())
       if (narrowedType(&op))
@@ -136,7 +137,7 @@ public:
         if (auto made = earlier.getDefiningOp<CastOp>();
             made && narrowedType(made))
           casts.insert(made);
-      } else if (!roundNorms || !roundsResult(producer)) {
+      } else if (followers || !roundsResult(producer)) {
         continue;
       }
       setElementType(producer->getResult(0), narrow);
@@ -283,9 +284,9 @@ struct NarrowActivationsPass
     if (!isInference(function))
       return;
     Narrowing narrowing(function);
-    numProducts += narrowing.narrowProducts(roundBias);
-    narrowing.handOn(roundParts);
-    narrowing.castEarly(roundNorms);
+    numProducts += narrowing.narrowProducts(followers);
+    narrowing.handOn(followers);
+    narrowing.castEarly(followers);
     narrowing.separateCasts();
   }
 };

@@ -1,8 +1,8 @@
 // RUN: soap-opt %s --nn-narrow-activations --split-input-file | FileCheck %s
 // RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-narrow-activations,nn-fuse{leave-rounding}))' --split-input-file | FileCheck %s --check-prefix=FUSED
 
-// RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-narrow-activations{round-bias=false round-norms=false}))' --split-input-file | FileCheck %s --check-prefix=NORMS
-// RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-narrow-activations{round-parts=false},nn-fuse{drop-rounding}))' --split-input-file | FileCheck %s --check-prefix=ONCE
+// RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-narrow-activations{followers}))' --split-input-file | FileCheck %s --check-prefix=NORMS
+// RUN: soap-opt %s --pass-pipeline='builtin.module(func.func(nn-narrow-activations{followers},nn-fuse{drop-rounding}))' --split-input-file | FileCheck %s --check-prefix=ONCE
 
 // Tests that the result of a product is rounded right behind it, with a bias of the
 // same type, and that what is computed per element, or moves elements, stays narrow up

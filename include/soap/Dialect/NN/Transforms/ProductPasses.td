@@ -192,7 +192,7 @@ def NarrowActivationsPass : Pass<"nn-narrow-activations",
     - The result of a product is still f32 in the graph, and so are parts of a sum
       that a strategy splits; the cast behind it is one that soaprt-fuse-followers
       gives the library. What only outputs of the model read stays f32. So does a
-      bias, without `round-bias`.
+      bias, with `followers`.
     - Operations that move elements, pools, and most operations per element take
       the type of what they read, where all their operands are so. To a sum with an
       expression over parameters, a bias, this one is rounded. Others (sums,
@@ -200,19 +200,17 @@ def NarrowActivationsPass : Pass<"nn-narrow-activations",
       widened, also where one operand is f32: the sum of a residual connection is
       f32 if one of both terms is.
     - A cast of f32 goes in front of what reorders elements. A softmax or layer
-      norm whose only reader is a cast makes the narrow type, with `round-norms`.
+      norm whose only reader is a cast makes the narrow type.
+    - With `followers`, biases and normalisations are f32, and so are operations per
+      element, between casts of which nn-fuse{drop-rounding} keeps the outer ones.
 
     Functions with gradients or updates stay as they are. Run it behind
     nn-lower-precision, in front of nn-hoist-init and nn-fuse.
   }];
   let options = [
-    Option<"roundBias", "round-bias", "bool", "true",
-           "The bias of a product is of the type of its factors">,
-    Option<"roundNorms", "round-norms", "bool", "true",
-           "A softmax or layer norm that only a cast reads makes its type">,
-    Option<"roundParts", "round-parts", "bool", "true",
-           "Operations per element compute in the narrow type, in place of f32 "
-           "between casts, of which nn-fuse{drop-rounding} keeps the outer ones">
+    Option<"followers", "followers", "bool", "false",
+           "The library rounds what followers made of a sum in f32, which are "
+           "f32 between casts then, as biases and normalisations are">
   ];
   let statistics = [
     Statistic<"numProducts", "products", "Products whose results are rounded">
