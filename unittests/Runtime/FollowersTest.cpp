@@ -508,6 +508,19 @@ TEST(Followers, TablesThatDoNotFitAreRefused) {
   refused([&](auto &m) { follower(m, 0).kind = Kind::Subtract; }, "in place");
   refused([&](auto &m) { m.kernels[0]->operands[4]->shape = {3}; },
           "a follower of f32");
+  // bf16 comes with factors of bf16 alone, and what is overwritten is as wide
+  // as the result.
+  constexpr auto narrow = fb::ElementType::BF16;
+  refused([&](auto &m) { m.kernels[0]->results[0]->element = narrow; },
+          "a result of bf16");
+  refused([&](auto &m) { m.kernels[0]->operands[4]->element = narrow; },
+          "a follower of bf16");
+  refused(
+      [&](auto &m) {
+        m.kernels[0]->operands[0]->element = narrow;
+        m.kernels[0]->results[0]->element = narrow;
+      },
+      "a follower of f32");
   refused(
       [&](auto &m) {
         m.kernels[0]->operands[3]->order = fb::ElementOrder::ChannelsLast;
