@@ -259,6 +259,30 @@ TEST(Monitor, WhoLeavesAtTheLaunchersWordMissesNobody) {
   }
 }
 
+// A launcher that ends kills all, one after the other.
+TEST(Monitor, WhoIsKilledBehindTheLastStepIsMissedByWhoLivesOn) {
+  Child child([](const std::string &invitation) -> int {
+    Rank rank(1, 2, /*timeout=*/10);
+    rank.monitor.join(invitation);
+    rank.monitor.announceLeaving();
+    while (true)
+      pause();
+  });
+  Rank zero(0, 2, /*timeout=*/10);
+  child.invite(zero.monitor.invite());
+  zero.monitor.introduce({{"a", 10}, {"b", child.pid}});
+  zero.monitor.announceLeaving();
+  for (int i = 0; i != 1000 && !zero.monitor.leaveTogether(); ++i)
+    usleep(10'000);
+  EXPECT_EQ(zero.monitor.leaveTogether(), true);
+  kill(child.pid, SIGKILL);
+  usleep(200'000);
+  EXPECT_FALSE(zero.monitor.hasLost());
+  EXPECT_EQ(zero.said().rfind(
+                "rank 1 (host b, pid " + std::to_string(child.pid) + ") ", 0),
+            0u);
+}
+
 TEST(Monitor, WhatRank0SaysReachesThoseWhoJoinLate) {
   Rank zero(0, 2, 10), one(1, 2, 10);
   std::string invitation = zero.monitor.invite();

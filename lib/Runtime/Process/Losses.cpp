@@ -82,6 +82,16 @@ void Monitor::checkRegistry(int64_t time) {
                 "has stopped, or raise --timeout"));
 }
 
+/// A launcher that is asked to end kills the processes one after the other,
+/// also those that save their state first and then wait for it in
+/// MPI_Finalize. The others are told of a process that ends behind the last
+/// step only if they live on.
+void Monitor::checkCutOff(int64_t time) {
+  for (const Connection &connection : connections_)
+    if (connection.cutOff && time - connection.cutOff >= graceAfterTermination)
+      declareLost(static_cast<uint32_t>(connection.rank), Reason::Ended, 0);
+}
+
 void Monitor::checkTermination(int64_t time) {
   if (!tookTermination() || leaving_)
     return;

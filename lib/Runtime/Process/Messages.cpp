@@ -93,8 +93,12 @@ void Monitor::receive(Connection &connection) {
   // end, too.
   bool together =
       leaving_ && (isTerminated() || (givesUp_ && connection.saidLeaving));
-  if (connection.closed && connection.rank >= 0 && !connection.saidBye &&
-      !together)
+  if (!connection.closed || connection.rank < 0 || connection.saidBye ||
+      together)
+    return;
+  if (everybodyLeaves() && !oneFailed_)
+    connection.cutOff = now();
+  else
     declareLost(static_cast<uint32_t>(connection.rank), Reason::Ended, 0);
 }
 

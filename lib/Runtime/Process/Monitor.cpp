@@ -169,7 +169,7 @@ std::optional<bool> Monitor::leaveTogether() const {
   std::lock_guard<std::mutex> lock(mutex_);
   if (oneFailed_)
     return false;
-  if (std::find(leavers_.begin(), leavers_.end(), false) == leavers_.end())
+  if (everybodyLeaves())
     return true;
   return std::nullopt;
 }
@@ -229,6 +229,11 @@ bool Monitor::everybodyJoined() const {
                        [](const Connection &c) { return c.rank > 0; }) +
              1 ==
          launch_.size;
+}
+
+/// True when all have ended their last step.
+bool Monitor::everybodyLeaves() const {
+  return std::find(leavers_.begin(), leavers_.end(), false) == leavers_.end();
 }
 
 //===----------------------------------------------------------------------===//
@@ -306,5 +311,6 @@ void Monitor::turn() {
     checkSilence(time);
   else
     checkRegistry(time);
+  checkCutOff(time);
   checkTermination(time);
 }

@@ -117,6 +117,9 @@ private:
     std::vector<char> unsent; ///< What must wait until the other end reads.
     int64_t heard = 0;        ///< When, in ns.
     bool saidLeaving = false, saidBye = false, closed = false;
+    /// When it closed without a word behind the last step, in ns; 0: it has
+    /// not.
+    int64_t cutOff = 0;
   };
 
   void run();
@@ -134,11 +137,13 @@ private:
                 uint32_t number = 0, const std::string &text = "") const;
   void checkSilence(int64_t now);
   void checkRegistry(int64_t now);
+  void checkCutOff(int64_t now);
   void checkTermination(int64_t now);
   void declareLost(uint32_t rank, Reason reason, uint32_t milliseconds);
   void followVerdict();
   void report(const std::string &line);
   bool everybodyJoined() const;
+  bool everybodyLeaves() const;
   std::string nameOf(uint32_t rank) const;
 
   Launch launch_;
