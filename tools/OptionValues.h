@@ -9,6 +9,9 @@
 #define SOAP_TOOLS_OPTIONVALUES_H
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
 #include <string>
 
 namespace soap {
@@ -19,6 +22,18 @@ inline void takeOneValueEach(CLI::App &app) {
   for (CLI::Option *option : app.get_options({}))
     if (!option->get_positional())
       option->allow_extra_args(false);
+}
+
+/// Prints the help or the version, which `error` asks for. Returns what went
+/// wrong, or "".
+inline std::string printHelp(const CLI::App &app,
+                             const CLI::ParseError &error) {
+  errno = 0;
+  (void)app.exit(error);
+  if (std::cout.flush())
+    return "";
+  return std::string("expected to write to the standard output, got: ") +
+         std::strerror(errno ? errno : EIO);
 }
 
 /// Throws if a word is an option with an equals sign and nothing behind it, as

@@ -209,10 +209,20 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
       !createSearchAlgorithm(options.search)->keepsState())
     return badInput("expected --search-state with --search=mcmc, got: '" +
                     options.search + "', which keeps no state");
-  if (!options.searchState.empty() && !options.strategy.empty() &&
-      options.strategy != "search")
-    return badInput("expected --search-state with --strategy=search, got: '" +
-                    options.strategy + "', which searches nothing");
+  if (!options.strategy.empty() && options.strategy != "search") {
+    const std::pair<const char *, bool> ofSearches[] = {
+        {"--search", options.search != CompilerOptions().search},
+        {"--start", !options.startSearches.empty()},
+        {"--proposals", options.proposals != 0},
+        {"--stagnation", options.stagnation != 0},
+        {"--random-starts", options.searchStarts.has_value()},
+        {"--search-state", !options.searchState.empty()}};
+    for (const auto &[option, isGiven] : ofSearches)
+      if (isGiven)
+        return badInput("expected " + llvm::Twine(option) +
+                        " with --strategy=search, got: '" + options.strategy +
+                        "', which searches nothing");
+  }
   if (!(options.budgetSeconds > 0) || !std::isfinite(options.budgetSeconds))
     return badInput("expected --budget above 0, got: " +
                     llvm::Twine(std::to_string(options.budgetSeconds)));

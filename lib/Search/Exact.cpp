@@ -96,20 +96,8 @@ int64_t ExactSearch::search(size_t depth, int64_t limitNs) {
 }
 
 /// Group by group, the best choice is taken, until none is better.
-void ExactSearch::descend() {
+void ExactSearch::descend(ArrayRef<Strategy> starts) {
   StrategyWalk walk(problem_, space_.configurations(), run_.tables());
-  auto isInside = [&](const Strategy &strategy) {
-    return llvm::all_of(space_.groups(), [&](int32_t owner) {
-      auto configOf = [&](int32_t group) -> const Configuration & {
-        return strategy.configs[graph_.group(group).front()];
-      };
-      int32_t choice = space_.find(owner, configOf(owner));
-      return choice >= 0 &&
-             llvm::all_of(space_.followers(owner), [&](int32_t group) {
-               return space_.choices(group)[choice] == configOf(group);
-             });
-    });
-  };
   auto descendFrom = [&](const Strategy &start) {
     walk.start(start);
     if (!walk.fitsMemory())
@@ -117,7 +105,8 @@ void ExactSearch::descend() {
     for (bool changes = true; changes && !run_.isOver();) {
       changes = false;
       for (int32_t group : space_.groups())
-        for (size_t choice = 0; choice < space_.choices(group).size();
+        for (size_t choice = 0;
+             choice < space_.choices(group).size() && !run_.isOver();
              ++choice) {
           SmallVector<StrategyWalk::GroupChoice, 4> all;
           for (int32_t member : space_.followers(group))
@@ -131,11 +120,9 @@ void ExactSearch::descend() {
     if (walk.stepNs() < run_.bestNs())
       run_.noteBest(walk.current());
   };
-  for (const NamedStrategy &named : namedStrategies())
-    if (named.isListed && !named.isOfUpdates && !run_.isOver())
-      if (Strategy start = named.make(problem_, 0, run_.options().seed);
-          isInside(start))
-        descendFrom(start);
+  for (const Strategy &start : starts)
+    if (!run_.isOver())
+      descendFrom(start);
   constexpr uint64_t numRandom = 8;
   for (uint64_t number = 0; number < numRandom && !run_.isOver(); ++number) {
     Random random(run_.options().seed, number, 0);
@@ -177,10 +164,19 @@ llvm::Expected<SearchResult> Exact::run(const SearchProblem &problem,
         "; use fewer devices or another search algorithm");
   run.setSpaceSize(space.size());
   run.consider(singleDevice(problem.graph, problem.topology), "single");
+  // They are the result if time is over before the tables are known.
+  std::vector<Strategy> starts;
+  for (const NamedStrategy &named : namedStrategies())
+    if (options.namedStarts && named.isListed && !named.isOfUpdates)
+      if (Strategy start = named.make(problem, /*devices=*/0, options.seed);
+          space.contains(start)) {
+        run.consider(start, named.name);
+        starts.push_back(std::move(start));
+      }
   bool isProved = false;
   if (space.prepare([&] { return run.isOver(); })) {
     ExactSearch search(run, space);
-    search.descend();
+    search.descend(starts);
     isProved = search.prove(lowerBound(problem, options.maxTasks).stepNs);
   }
   return run.finish(isProved ? StopReason::Proved : StopReason::Budget);

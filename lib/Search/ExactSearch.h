@@ -42,8 +42,9 @@ class ExactSearch {
 public:
   ExactSearch(SearchRun &run, ExactSpace &space);
 
-  /// Descends from starts in the space, so that there is something to beat.
-  void descend();
+  /// Descends from these strategies of the space and from random ones, so that
+  /// there is something to beat.
+  void descend(llvm::ArrayRef<Strategy> starts);
   /// True if the optimum was proved.
   bool prove(int64_t lowerBoundNs);
 

@@ -115,6 +115,18 @@ int32_t ExactSpace::find(int32_t group, const Configuration &config) const {
              : static_cast<int32_t>(found - choices_[group].begin());
 }
 
+bool ExactSpace::contains(const Strategy &strategy) const {
+  auto configOf = [&](int32_t group) -> const Configuration & {
+    return strategy.configs[problem_.graph.group(group).front()];
+  };
+  return llvm::all_of(groups_, [&](int32_t owner) {
+    int32_t choice = find(owner, configOf(owner));
+    return choice >= 0 && llvm::all_of(followers_[owner], [&](int32_t group) {
+             return choices_[group][choice] == configOf(group);
+           });
+  });
+}
+
 void ExactSpace::assign(Strategy &strategy, int32_t group, int32_t choice,
                         llvm::SmallVectorImpl<int32_t> &changed) const {
   const OperatorGraph &graph = problem_.graph;
@@ -208,7 +220,9 @@ int64_t ExactSpace::delayOf(int32_t id, int32_t operand, int32_t reader,
   return least;
 }
 
-void ExactSpace::addEdge(int32_t node, int32_t operand) {
+/// False if `stop` ended that.
+bool ExactSpace::addEdge(int32_t node, int32_t operand,
+                         llvm::function_ref<bool()> stop) {
   const OperatorGraph &graph = problem_.graph;
   const GraphNode &reader = graph.node(node);
   int32_t id = reader.operands[operand];
@@ -218,22 +232,26 @@ void ExactSpace::addEdge(int32_t node, int32_t operand) {
   if (producer.role != NodeRole::Compute ||
       reader.spec.operands[operand].unreduced ||
       producer.spec.results[value.result].combine == Combine::Same)
-    return;
+    return true;
   Edge edge{value.producer, node, id, operand, {}, {}, {}, {}};
   bool isSameOwner = ownerOf(edge.from) == ownerOf(edge.to);
   edge.delays.reserve(numChoices(edge.from) * numChoices(edge.to));
-  for (size_t from = 0; from < numChoices(edge.from); ++from)
+  for (size_t from = 0; from < numChoices(edge.from); ++from) {
+    if (stop())
+      return false;
     for (size_t to = 0; to < numChoices(edge.to); ++to)
       edge.delays.push_back(isSameOwner && from != to
                                 ? -1
                                 : delayOf(id, operand, node,
                                           static_cast<int32_t>(from),
                                           static_cast<int32_t>(to)));
+  }
   // With one reader, the plan of a value is that of the pair alone.
   if (value.uses.size() == 1 && reader.writtenOperand < 0)
     addPlaces(edge);
   tables_[node].inputs.push_back(static_cast<int32_t>(edges_.size()));
   edges_.push_back(std::move(edge));
+  return true;
 }
 
 void ExactSpace::addPlaces(Edge &edge) const {
@@ -335,11 +353,9 @@ bool ExactSpace::prepare(llvm::function_ref<bool()> stop) {
       continue;
     describe(id);
     for (size_t operand = 0; operand < graph.node(id).operands.size();
-         ++operand) {
-      if (stop())
+         ++operand)
+      if (!addEdge(id, static_cast<int32_t>(operand), stop))
         return false;
-      addEdge(id, static_cast<int32_t>(operand));
-    }
   }
   // Readers stand behind what they read, so their tails are known first.
   for (size_t index = edges_.size(); index-- > 0;) {

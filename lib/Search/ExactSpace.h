@@ -52,6 +52,7 @@ public:
   double numPairs() const;
   /// The place of a configuration among the choices of a group, or -1.
   int32_t find(int32_t group, const Configuration &config) const;
+  bool contains(const Strategy &strategy) const;
   /// The groups that a choice decides about: the group, then its followers in
   /// the order of the graph.
   llvm::ArrayRef<int32_t> followers(int32_t group) const {
@@ -124,7 +125,7 @@ private:
   };
   void addFollowers();
   void describe(int32_t node);
-  void addEdge(int32_t node, int32_t operand);
+  bool addEdge(int32_t node, int32_t operand, llvm::function_ref<bool()> stop);
   int64_t delayOf(int32_t value, int32_t operand, int32_t reader, int32_t from,
                   int32_t to) const;
   void addPlaces(Edge &edge) const;

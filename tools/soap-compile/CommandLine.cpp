@@ -9,6 +9,7 @@
 #include "../ImportOptions.h"
 #include "../Numbers.h"
 #include "../OptionValues.h"
+#include "Console.h"
 #include "TrainingCommandLine.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include "soap/Search/Strategy.h"
@@ -132,6 +133,10 @@ static llvm::Error check(CommandLine &line, const Texts &texts) {
     return error;
   if (llvm::Error error = checkFolders(line))
     return error;
+  if (!line.searchLog.empty() && !options.strategy.empty() &&
+      options.strategy != "search")
+    return mistake("expected --search-log with --strategy=search, got: '" +
+                   options.strategy + "', which searches nothing");
   return checkOptions(line.source, options);
 }
 
@@ -383,7 +388,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
     if (error.get_exit_code() != 0)
       return mistake(error.what() +
                      llvm::Twine("; soap-compile --help lists the options"));
-    exitCode = app.exit(error);
+    std::string failure = printHelp(app, error);
+    if (!failure.empty()) {
+      printError(failure);
+      exitCode = 1;
+    }
     return std::nullopt;
   }
   if (llvm::Error error = checkTraining(app, texts.training))

@@ -56,8 +56,10 @@ static int runCommand(std::vector<std::string> words) {
     std::reverse(words.begin(), words.end()); // As the parser takes them.
     app.parse(std::move(words));
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return app.exit(error);
+    if (error.get_exit_code() == 0) {
+      std::string failure = printHelp(app, error);
+      return failure.empty() ? 0 : report(options, 1, failure);
+    }
     return report(options, 2,
                   std::string(error.what()) +
                       "; soap-run --help lists the options");

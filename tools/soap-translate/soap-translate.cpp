@@ -69,8 +69,10 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return app.exit(error);
+    if (error.get_exit_code() == 0) {
+      std::string failure = printHelp(app, error);
+      return failure.empty() ? 0 : report(failure, /*code=*/1);
+    }
     return report(std::string(error.what()) +
                   "; soap-translate --help lists the options");
   }

@@ -197,8 +197,8 @@ typedef struct soap_load_options {
    * its size, header and some blocks are compared with those of the file that
    * was written with the model. */
   int check_weights;
-  /** How many devices of this host share a GPU, where the model's target has
-   * GPUs: devices 0 to n - 1 the first one, and so on. 0: 1. */
+  /** How many devices of this host share a GPU: devices 0 to n - 1 the first
+   * one, and so on. 0: 1. Above 1, the model must be one for GPUs. */
   uint32_t devices_per_gpu;
   /** What moves data between GPUs. */
   soap_gpu_transport gpu_transport;

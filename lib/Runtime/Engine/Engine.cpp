@@ -74,6 +74,10 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
     // The backend is loaded before threads are started, since it may be
     // missing.
     backend_ = &findBackend(toString(model_->table().target()));
+    if (devicesPerGpu_ > 1 && backend_->traits().memoryIsHost)
+      invalid("expected a model for GPUs with --devices-per-gpu, got: one for "
+              "target '",
+              toString(model_->table().target()), "'; leave the option out");
     std::string weightsPath = model_->weightsPath();
     if (!weightsPath.empty())
       weights_ = std::make_unique<Safetensors>(
