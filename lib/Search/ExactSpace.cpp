@@ -19,7 +19,7 @@ ExactSpace::ExactSpace(const SearchProblem &problem, int32_t maxTasks,
                        ExactChoices whose)
     : problem_(problem), space_(problem.graph, problem.topology, maxTasks),
       moves_(problem.topology), owners_(problem.graph.numGroups()),
-      followers_(problem.graph.numGroups()),
+      followers_(problem.graph.numGroups()), counts_(problem.graph.numGroups()),
       choices_(problem.graph.numGroups()), tables_(problem.graph.numNodes()) {
   const OperatorGraph &graph = problem.graph;
   Followers followers(graph);
@@ -46,12 +46,21 @@ ExactSpace::ExactSpace(const SearchProblem &problem, int32_t maxTasks,
     if (owners_[group] == group)
       groups_.push_back(group);
   }
+  int32_t devices = space_.numDevices();
+  for (int32_t group : groups_) {
+    double count = space_.size(group);
+    if (count > mostOfGroup)
+      count = static_cast<double>(space_.degrees(group).size()) * devices;
+    for (int32_t follower : followers_[group])
+      counts_[follower] = count;
+  }
+  if (numPairs() > mostPairs)
+    return;
   for (int32_t group : groups_) {
     if (space_.size(group) <= mostOfGroup) {
       choices_[group] = space_.all(group);
       continue;
     }
-    int32_t devices = space_.numDevices();
     for (const Degrees &degrees : space_.degrees(group))
       for (int32_t first = 0; first < devices; ++first) {
         Configuration config;
@@ -92,7 +101,7 @@ void ExactSpace::addFollowers() {
 double ExactSpace::size() const {
   double size = 1;
   for (int32_t group : groups())
-    size *= static_cast<double>(choices_[group].size());
+    size *= counts_[group];
   return size;
 }
 
@@ -103,8 +112,7 @@ double ExactSpace::numPairs() const {
     for (int32_t value : node.operands)
       if (const GraphNode &producer = graph.node(graph.value(value).producer);
           producer.role == NodeRole::Compute && node.role == NodeRole::Compute)
-        pairs += static_cast<double>(choices_[producer.group].size()) *
-                 static_cast<double>(choices_[node.group].size());
+        pairs += counts_[producer.group] * counts_[node.group];
   return pairs;
 }
 

@@ -47,7 +47,7 @@ public:
   /// The number of strategies.
   double size() const;
   /// Pairs of choices of operations that read each other's results: prepare()
-  /// looks at all of them.
+  /// looks at all of them. With more than `mostPairs` the space has no choices.
   static constexpr double mostPairs = 5e7;
   double numPairs() const;
   /// The place of a configuration among the choices of a group, or -1.
@@ -139,6 +139,7 @@ private:
   std::vector<int32_t> groups_;
   std::vector<int32_t> owners_;                     ///< Per group.
   std::vector<std::vector<int32_t>> followers_;     ///< Per group that owns.
+  std::vector<double> counts_;                      ///< Of choices, per group.
   std::vector<std::vector<Configuration>> choices_; ///< Per group.
   std::vector<NodeTable> tables_;                   ///< Per node.
   std::vector<Edge> edges_;
