@@ -15,6 +15,11 @@ using dnnl::algorithm;
 using dnnl::memory;
 using dnnl::prop_kind;
 
+std::mutex &dnnlops::describing() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 //===----------------------------------------------------------------------===//
 // Matrix product
 //===----------------------------------------------------------------------===//

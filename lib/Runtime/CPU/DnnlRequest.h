@@ -11,6 +11,7 @@
 #include "CPU/DnnlKernel.h"
 #include "Followers.h"
 #include <algorithm>
+#include <mutex>
 
 namespace soap::runtime::dnnlops {
 
@@ -83,10 +84,18 @@ inline dnnl::memory::dims gaps(const flatbuffers::Vector<int64_t> *dilations) {
   return result;
 }
 
+/// Held while oneDNN chooses an implementation: version 2.6 keeps how many
+/// channels a block of a convolution has at least, which depends on the type of
+/// the weights, in a static variable (brg_blocking_t::last_ic_block_size). Of
+/// two threads that describe convolutions of different types at the same time,
+/// one would get a primitive that computes something else.
+std::mutex &describing();
+
 /// The primitive descriptor that `make` makes, or an empty one if oneDNN has no
 /// implementation (or only a reference one that is not allowed).
 template <typename Make>
 auto describeBy(const Request &request, Make make) -> decltype(make()) {
+  std::lock_guard<std::mutex> lock(describing());
   try {
     auto result = make();
     if (result &&
