@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Quantized networks of the zoo on one core: SOAP and onnxruntime on the same files, and on the network of floats.
+"""Quantized networks of the zoo on one core: SOAP and onnxruntime on the same files and on the network of floats, and
+OpenVINO on those that it reads (QDQ).
 
-  quantized.py [--networks=resnet50,bert_base] [--forms=qoperator,qdq,dynamic] [--steps=15] [--before=BUILD]
+  quantized.py [--networks=resnet50,bert_base] [--forms=qoperator,qdq,dynamic] [--steps=15] [--before=BUILD] [--least]
 
-onnxruntime.quantization quantizes: static with a calibration on random data, dynamic for MatMul. Engines take turns, step
-by step; times are medians of the processor's, in ms. The last columns are how far quantized outputs of both are apart, as
-part of the norm, and how far each is from that of floats. --before is a build of SOAP to compare with.
+onnxruntime.quantization quantizes: static with a calibration on random data, dynamic for MatMul. Engines take turns,
+step by step; times are medians of the processor's, in ms, or, with --least, the least. The last columns are how far
+quantized outputs of SOAP and onnxruntime are apart, as part of the norm, and how far each is from that of floats.
+--before is a build of SOAP to compare with.
 """
 
 import argparse
@@ -24,7 +26,7 @@ from onnxruntime.quantization import (CalibrationDataReader, QuantFormat, QuantT
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import zoo  # noqa: E402
-from peers.engines import OnnxRuntime, Soap  # noqa: E402
+from peers.engines import OnnxRuntime, OpenVino, Soap  # noqa: E402
 from peers.networks import feeds as feeds_of  # noqa: E402
 
 NETWORKS = {"resnet50": {}, "bert_base": {"layers": 4, "seq": 128}}
@@ -75,8 +77,8 @@ class Engine:
     def outputs(self):
         return {name: np.asarray(value, np.float64) for name, value in self.engine.outputs().items()}
 
-    def median(self):
-        return statistics.median(self.times)
+    def time(self, least):
+        return min(self.times) if least else statistics.median(self.times)
 
 
 def distance(a, b):
@@ -91,19 +93,21 @@ def measure(name, form, folder, args):
 
     def soap(path, build, tag):
         options = {"build": build, "outputs": str(folder / f"{name}.{form}.{tag}.npz"),
-                   "compile": ["--strategy=single", "--calibration=none"]}
+                   "compile": ["--strategy=single", "--calibration=none"], "options": []}
         return Engine(lambda: Soap(path, feeds, 1, options))
     engines = {"soap": soap(target, args.build, "now"), "soap f32": soap(source, args.build, "float"),
                "onnxruntime": Engine(lambda: OnnxRuntime(target, feeds, 1, None)),
                "onnxruntime f32": Engine(lambda: OnnxRuntime(source, feeds, 1, None))}
+    if form == "qdq":
+        engines["openvino"] = Engine(lambda: OpenVino(target, feeds, 1, {"options": []}))
     if args.before:
         engines["soap before"] = soap(target, args.before, "before")
     for _ in range(args.steps):
         for engine in engines.values():
             engine.step()
     reference = engines["onnxruntime"].outputs()
-    row = [name, form, *(f"{engines[key].median():.1f}" if key in engines else ""
-                         for key in ["soap before", "soap", "soap f32", "onnxruntime", "onnxruntime f32"]),
+    row = [name, form, *(f"{engines[key].time(args.least):.1f}" if key in engines else ""
+                         for key in ["soap before", "soap", "soap f32", "onnxruntime", "onnxruntime f32", "openvino"]),
            f"{distance(engines['soap'].outputs(), reference):.1e}",
            *(f"{distance(engines[key].outputs(), engines['onnxruntime f32'].outputs()):.1e}"
              for key in ["soap", "onnxruntime"])]
@@ -117,11 +121,12 @@ def main():
     parser.add_argument("--steps", type=int, default=15)
     parser.add_argument("--build", default=str(HERE.parent / "build/release"))
     parser.add_argument("--before")
+    parser.add_argument("--least", action="store_true")
     args = parser.parse_args()
     logging.disable(logging.WARNING)
-    print("| network | form | SOAP before | SOAP | SOAP, f32 | onnxruntime | onnxruntime, f32 "
+    print("| network | form | SOAP before | SOAP | SOAP, f32 | onnxruntime | onnxruntime, f32 | OpenVINO "
           "| apart | SOAP to f32 | onnxruntime to f32 |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for name in args.networks.split(","):
             for form in args.forms.split(","):
