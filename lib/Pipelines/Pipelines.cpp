@@ -40,6 +40,7 @@ void soap::buildNormalizePipeline(OpPassManager &passes,
     if (choices.attentionScoreBytes) {
       nn::FoldAttentionPassOptions attention;
       attention.leastScoreBytes = *choices.attentionScoreBytes;
+      attention.bf16 = choices.precision == "bf16";
       passes.addNestedPass<func::FuncOp>(
           nn::createFoldAttentionPass(attention));
     }

@@ -135,6 +135,7 @@ LogicalResult soap::buildLibraryTable(Operation *op, fb::KernelT &kernel) {
         table->fill = attention.getFill().convertToFloat();
         table->transposed_keys = attention.getTransposedKeys();
         table->hides = !attention.getMaskKeeps();
+        table->bf16 = attention.getBf16();
         return success();
       })
       .Case([&](nn::LRNOp lrn) {

@@ -134,7 +134,8 @@ static std::vector<float> run(Attention &a, const AttentionLoops &loops,
   return result;
 }
 
-static void check(Attention &a, const AttentionLoops &loops, size_t threads) {
+static void check(Attention &a, const AttentionLoops &loops, size_t threads,
+                  double tolerance = 2e-6) {
   const AttentionShape &s = a.shape;
   std::vector<float> result = run(a, loops, threads);
   double error = 0, norm = 0;
@@ -147,7 +148,7 @@ static void check(Attention &a, const AttentionLoops &loops, size_t threads) {
       norm += expected[f] * expected[f];
     }
   }
-  EXPECT_LE(std::sqrt(error), 2e-6 * std::sqrt(norm) + 1e-30)
+  EXPECT_LE(std::sqrt(error), tolerance * std::sqrt(norm) + 1e-30)
       << s.rows << " rows, " << s.steps << " steps of " << s.depth << ", "
       << s.features << " features, vectors of " << loops.width << ", "
       << threads << " threads";
@@ -178,6 +179,48 @@ TEST(Attention, AllLoops) {
           Attention a = draw(std::move(shape), random);
           check(a, *loops, 1 + random() % 3);
         }
+}
+
+/// Products of bf16: each factor is rounded to eight bits, so sums of some tens
+/// are within a hundredth.
+TEST(Attention, Tiles) {
+  const AttentionLoops *loops = narrowAttentionLoops();
+  if (!loops)
+    GTEST_SKIP() << "the processor has no AMX";
+  std::mt19937 random(5);
+  for (int64_t rows : {9, 16, 17, 32, 49})
+    for (int64_t steps : {1, 31, 64, 257})
+      for (int64_t depth : {3, 32, 80})
+        for (int64_t features : {5, 16, 48}) {
+          AttentionShape shape{{1, 2}, rows, depth, steps, features};
+          shape.transposedKeys = (rows + steps) % 2;
+          shape.scale = 1 / std::sqrt(static_cast<float>(depth));
+          Attention a = draw(std::move(shape), random);
+          check(a, *loops, 1 + random() % 3, 1e-2);
+        }
+}
+
+/// The same with masks. A query that is no number spoils its own row alone.
+TEST(Attention, TilesWithMasks) {
+  const AttentionLoops *loops = narrowAttentionLoops();
+  if (!loops)
+    GTEST_SKIP() << "the processor has no AMX";
+  std::mt19937 random(6);
+  for (bool isAdded : {false, true})
+    for (float fill : {-1e4F, -2.0F}) {
+      AttentionShape shape{{2}, 30, 40, 270, 24};
+      shape.isMaskAdded = isAdded;
+      shape.fill = fill;
+      shape.scale = 0.2F;
+      shape.maskStrides = {30 * 270, 270, 1};
+      Attention a = draw(std::move(shape), random);
+      check(a, *loops, 2, 1e-2);
+    }
+  Attention a = draw(AttentionShape{{}, 20, 8, 300, 16}, random);
+  a.query[2 * 8] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> result = run(a, *loops, 1);
+  for (size_t i = 0; i != result.size(); ++i)
+    EXPECT_EQ(std::isnan(result[i]), i / 16 == 2) << i;
 }
 
 TEST(Attention, Masks) {

@@ -102,6 +102,14 @@ const AttentionLoops &runtime::attentionLoops() {
 #endif
 }
 
+const AttentionLoops *runtime::narrowAttentionLoops() {
+#ifdef SOAP_VECTOR_LOOPS_X86
+  return hasTiles() ? &attentionAMX : nullptr;
+#else
+  return nullptr;
+#endif
+}
+
 //===----------------------------------------------------------------------===//
 // The kernel
 //===----------------------------------------------------------------------===//
@@ -114,6 +122,9 @@ struct Tensors {
   float *result;
   char *scratchpad;
 };
+
+/// As few rows as packing keys takes longer than their products.
+constexpr int64_t fewRows = 8;
 
 /// What all launches of a kernel share.
 class Attention {
@@ -133,6 +144,7 @@ public:
   }
 
   size_t scratchpadBytes() const { return parts_ * partBytes(); }
+  bool isNarrow() const { return &loops_ == narrowAttentionLoops(); }
 
   void run(const Tensors &tensors) const {
     forEachPart(parts_, [&](size_t part) { runPart(tensors, part); });
@@ -140,55 +152,31 @@ public:
 
 private:
   int64_t blocksPerAttention() const {
-    return divideUp(shape_.rows, attentionRows);
+    return divideUp(shape_.rows, loops_.rows);
   }
   int64_t blocks() const {
     return std::max<int64_t>(1, shape_.attentions() * blocksPerAttention());
   }
-  /// As few rows as packing takes longer than them are computed without it.
   KeyOrder order() const {
-    constexpr int64_t fewRows = 8;
     if (shape_.rows > fewRows)
       return KeyOrder::Packed;
     return shape_.transposedKeys ? KeyOrder::Depth : KeyOrder::Steps;
   }
-  /// Features in whole vectors.
-  int64_t paddedFeatures() const {
-    return divideUp(shape_.features, loops_.width) * loops_.width;
-  }
-  /// Whether values are copied, with zeros behind their features: loops read
-  /// whole vectors.
-  bool padsValues() const { return shape_.features != paddedFeatures(); }
-
-  // A part of the scratchpad: packed keys, padded values, and the loops'.
+  // A part of the scratchpad: packed keys, packed values, and the loops'.
   size_t keyBytes() const {
-    if (order() != KeyOrder::Packed)
-      return 0;
-    int64_t together = 2 * loops_.width;
-    return floatBytes(divideUp(shape_.steps, together) * together *
-                      shape_.depth);
+    return order() == KeyOrder::Packed
+               ? whole(loops_.keyBytes(shape_.steps, shape_.depth))
+               : 0;
   }
   size_t valueBytes() const {
-    return padsValues() ? floatBytes(shape_.steps * paddedFeatures()) : 0;
+    return whole(loops_.valueBytes(shape_.steps, shape_.features));
   }
   size_t partBytes() const {
     return keyBytes() + valueBytes() +
-           floatBytes(attentionRows * (attentionSteps + paddedFeatures()));
+           whole(loops_.scratchBytes(shape_.depth, shape_.features));
   }
-  static size_t floatBytes(int64_t count) {
-    return alignedBytes(static_cast<size_t>(count) * sizeof(float));
-  }
-
-  const float *padded(const float *values, float *to) const {
-    if (!padsValues())
-      return values;
-    int64_t width = paddedFeatures();
-    for (int64_t step = 0; step != shape_.steps; ++step) {
-      const float *from = values + step * shape_.features;
-      std::fill(std::copy(from, from + shape_.features, to + step * width),
-                to + (step + 1) * width, 0.0F);
-    }
-    return to;
+  static size_t whole(int64_t bytes) {
+    return alignedBytes(static_cast<size_t>(bytes));
   }
 
   /// Where the mask of one attention begins, in elements.
@@ -223,39 +211,42 @@ private:
 
   void runPart(const Tensors &tensors, size_t part) const {
     char *scratchpad = tensors.scratchpad + part * partBytes();
-    auto *keys = reinterpret_cast<float *>(scratchpad);
-    auto *values = reinterpret_cast<float *>(scratchpad + keyBytes());
+    char *keys = scratchpad, *values = scratchpad + keyBytes();
     AttentionBlock block = {};
     block.steps = shape_.steps;
     block.depth = shape_.depth;
     block.features = shape_.features;
     block.scale = shape_.scale;
     block.order = order();
-    block.scratch =
-        reinterpret_cast<float *>(scratchpad + keyBytes() + valueBytes());
+    block.scratch = values + valueBytes();
     auto number = static_cast<int64_t>(part),
          parts = static_cast<int64_t>(parts_);
     int64_t packed = -1;
     for (int64_t unit = blocks() * number / parts;
          unit != blocks() * (number + 1) / parts; ++unit) {
       int64_t attention = unit / blocksPerAttention();
-      int64_t row = unit % blocksPerAttention() * attentionRows;
+      int64_t row = unit % blocksPerAttention() * loops_.rows;
       if (attention != packed) {
-        block.keys = tensors.keys + attention * shape_.steps * shape_.depth;
+        const float *from =
+            tensors.keys + attention * shape_.steps * shape_.depth;
+        block.keys = from;
         if (block.order == KeyOrder::Packed) {
-          loops_.pack(block.keys, shape_.steps, shape_.depth,
-                      shape_.transposedKeys, keys);
+          loops_.packKeys(from, shape_.steps, shape_.depth,
+                          shape_.transposedKeys, keys);
           block.keys = keys;
         }
-        block.values =
-            padded(tensors.values + attention * shape_.steps * shape_.features,
-                   values);
+        from = tensors.values + attention * shape_.steps * shape_.features;
+        block.values = from;
+        if (valueBytes() != 0) {
+          loops_.packValues(from, shape_.steps, shape_.features, values);
+          block.values = values;
+        }
         packed = attention;
       }
       int64_t first = attention * shape_.rows + row;
       block.query = tensors.query + first * shape_.depth;
       block.result = tensors.result + first * shape_.features;
-      block.rows = std::min(attentionRows, shape_.rows - row);
+      block.rows = std::min(loops_.rows, shape_.rows - row);
       block.mask = maskOf(tensors.mask, attention, row);
       loops_.attend(block);
     }
@@ -293,7 +284,8 @@ class AttentionKernel final : public Kernel {
 public:
   explicit AttentionKernel(std::shared_ptr<const Attention> attention)
       : attention_(std::move(attention)) {
-    implementation_ = "soap:attention";
+    implementation_ =
+        attention_->isNarrow() ? "soap:attention:amx" : "soap:attention";
   }
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
     return std::make_unique<BoundAttention>(attention_, binding);
@@ -316,7 +308,11 @@ runtime::makeAttentionKernel(AttentionShape shape, const AttentionLoops &loops,
 
 std::unique_ptr<Kernel> runtime::makeAttentionKernel(const fb::Kernel &kernel) {
   std::optional<AttentionShape> shape = attentionShape(kernel);
-  return shape ? makeAttentionKernel(std::move(*shape), attentionLoops(),
-                                     threadCount())
-               : nullptr;
+  if (!shape)
+    return nullptr;
+  const AttentionLoops *loops = nullptr;
+  if (kernel.op_as_Attention()->bf16() && shape->rows > fewRows)
+    loops = narrowAttentionLoops();
+  return makeAttentionKernel(std::move(*shape),
+                             loops ? *loops : attentionLoops(), threadCount());
 }

@@ -7,6 +7,10 @@
 
 #include "CPU/VectorLevel.h"
 #include <oneapi/dnnl/dnnl.hpp>
+#if defined(SOAP_VECTOR_LOOPS_X86) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 using namespace soap::runtime;
 
@@ -24,6 +28,20 @@ VectorLevel soap::runtime::vectorLevel() {
     return VectorLevel::AVX2;
 #endif
   return VectorLevel::None;
+}
+
+bool soap::runtime::hasTiles() {
+#if defined(SOAP_VECTOR_LOOPS_X86) && defined(__linux__)
+  // Linux gives tiles to processes that ask for them (arch_prctl(2)); oneDNN
+  // has, where it uses them.
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  static const bool mayUse =
+      reaches(dnnl::cpu_isa::avx512_core_amx) &&
+      syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  return mayUse;
+#else
+  return false;
+#endif
 }
 
 bool soap::runtime::multipliesBF16() {

@@ -37,6 +37,10 @@ T forVectors(const T &avx512, const T &avx2, const T &other) {
   return other;
 }
 
+/// Whether this process may multiply tiles of bf16 (AMX), within what oneDNN
+/// was told to use.
+bool hasTiles();
+
 /// Whether the processor multiplies bf16 faster than f32: with AMX, or with
 /// AVX512_BF16 if AMD made it. Intel's cores without AMX take two cycles for
 /// an instruction of the latter, which is half of what f32 reaches, and oneDNN

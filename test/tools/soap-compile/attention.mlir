@@ -23,8 +23,17 @@
 // multiplies these faster and the scores are small.
 // RUN: soap-compile %s --precision=bf16 --mcpu=x86-64-v3 --devices=1 --emit=strategy 2> %t/warnings | FileCheck %s --check-prefix=FOLDED --implicit-check-not=nn.softmax
 // RUN: soap-compile %s --precision=bf16 --mcpu=sapphirerapids --devices=1 --emit=strategy | FileCheck %s --check-prefix=APART --implicit-check-not=nn.attention
-// FOLDED: nn.attention
-// FOLDED: nn.attention
+// FOLDED: nn.attention {{.*}}bf16
+// FOLDED: nn.attention {{.*}}bf16
+
+// Tests that a model with such attention runs, whether this processor multiplies
+// bf16 or not. Scores of all of its heads are large enough.
+// RUN: sed 's/tensor<1x3x/tensor<4x3x/g; s/tensor<1x1x1x64xf32>/tensor<4x1x1x64xf32>/g' %s > %t/large.mlir
+// RUN: soap-compile %t/large.mlir --precision=bf16 --devices=1 -o %t/bf16.so 2> %t/warnings
+// RUN: soap-compile %t/large.mlir -o %t/f32.so
+// RUN: soap-run %t/bf16.so --info | FileCheck %s --check-prefix=NARROW
+// RUN: soap-run %t/bf16.so --compare=%t/f32.so --rtol=0.02 --atol=0.02 | FileCheck %s --check-prefix=EQUAL
+// NARROW: Attention soap:attention
 
 // Tests that both compute the same, on one device and on several, with and
 // without several cores.

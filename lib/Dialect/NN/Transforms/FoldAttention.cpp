@@ -148,7 +148,7 @@ void FoldAttentionPass::runOnOperation() {
         scores->product.getB(), context.getB(), scores->mask,
         /*transposed_keys=*/!scores->product.getTransposeB(), scores->maskKeeps,
         APFloat(static_cast<float>(scores->scale)),
-        APFloat(static_cast<float>(scores->fill)));
+        APFloat(static_cast<float>(scores->fill)), bf16);
     attention->setDiscardableAttrs(context->getDiscardableAttrDictionary());
     context.replaceAllUsesWith(attention.getResult());
     eraseUnread(context);

@@ -1,5 +1,8 @@
 // RUN: soap-opt %s --nn-fold-attention --split-input-file | FileCheck %s
 // RUN: soap-opt %s --nn-fold-attention=least-score-bytes=280 --split-input-file | FileCheck %s --check-prefix=LARGE
+// RUN: soap-opt %s --nn-fold-attention=bf16 --split-input-file | FileCheck %s --check-prefix=NARROW
+// NARROW-LABEL: func.func @plain
+// NARROW: nn.attention {{.*}} {bf16,
 
 // 2x5x7 scores of f32 are 280 bytes, 5x7 are 140.
 // LARGE-LABEL: func.func @plain

@@ -23,6 +23,9 @@ def NN_AttentionOp : NN_PureOp<"attention", [], ["getFlops"]> {
     added to them. One of booleans says where a score is replaced by `fill`: where
     it holds, or with `mask_keeps` where it does not.
 
+    `bf16` (nn-fold-attention): query, keys, values and what the softmax makes may
+    be rounded to bf16 where they are multiplied; all sums are f32.
+
     Loops: `b0 .. n`; query `(b.., n, [K])`, keys `(b.., [S], [K])`, values
     `(b.., [S], [F])`, mask as it broadcasts with `[S]`, result `(b.., n, [F])`.
     S is not a loop: a part of a softmax is no sum. F is none, as every part would
@@ -51,7 +54,7 @@ def NN_AttentionOp : NN_PureOp<"attention", [], ["getFlops"]> {
       NN_FloatTensor:$values, Optional<NN_Tensor>:$mask,
       UnitAttr:$transposed_keys, UnitAttr:$mask_keeps,
       DefaultValuedAttr<F32Attr, "1.0f">:$scale,
-      DefaultValuedAttr<F32Attr, "0.0f">:$fill);
+      DefaultValuedAttr<F32Attr, "0.0f">:$fill, UnitAttr:$bf16);
   let assemblyFormat = [{
     $query `,` $keys `,` $values (`mask` $mask^)? attr-dict `:`
     functional-type(operands, results)

@@ -115,7 +115,9 @@ def FoldAttentionPass : Pass<"nn-fold-attention", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"leastScoreBytes", "least-score-bytes", "int64_t", "0",
-           "Leave attention whose scores have fewer bytes">
+           "Leave attention whose scores have fewer bytes">,
+    Option<"bf16", "bf16", "bool", "false",
+           "Kernels may round the factors of its products to bf16">
   ];
   let statistics = [
     Statistic<"numFolded", "folded", "Attentions that became one operation">
