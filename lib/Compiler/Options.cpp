@@ -210,11 +210,10 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
     return badInput("expected --search-state with --search=mcmc, got: '" +
                     options.search + "', which keeps no state");
   if (!options.strategy.empty() && options.strategy != "search") {
+    // Limits may stand in a command for all strategies.
     const std::pair<const char *, bool> ofSearches[] = {
         {"--search", options.search != CompilerOptions().search},
         {"--start", !options.startSearches.empty()},
-        {"--proposals", options.proposals != 0},
-        {"--stagnation", options.stagnation != 0},
         {"--random-starts", options.searchStarts.has_value()},
         {"--search-state", !options.searchState.empty()}};
     for (const auto &[option, isGiven] : ofSearches)

@@ -188,7 +188,7 @@ TEST(Attention, Tiles) {
   if (!loops)
     GTEST_SKIP() << "the processor has no AMX";
   std::mt19937 random(5);
-  for (int64_t rows : {9, 16, 17, 32, 49})
+  for (int64_t rows : {1, 16, 17, 32, 49})
     for (int64_t steps : {1, 31, 64, 257})
       for (int64_t depth : {3, 32, 80})
         for (int64_t features : {5, 16, 48}) {

@@ -123,9 +123,6 @@ struct Tensors {
   char *scratchpad;
 };
 
-/// As few rows as packing keys takes longer than their products.
-constexpr int64_t fewRows = 8;
-
 /// What all launches of a kernel share.
 class Attention {
 public:
@@ -157,8 +154,10 @@ private:
   int64_t blocks() const {
     return std::max<int64_t>(1, shape_.attentions() * blocksPerAttention());
   }
+  /// As few rows as packing takes longer than them are computed without it.
   KeyOrder order() const {
-    if (shape_.rows > fewRows)
+    constexpr int64_t fewRows = 8;
+    if (shape_.rows > fewRows || loops_.packsAlways)
       return KeyOrder::Packed;
     return shape_.transposedKeys ? KeyOrder::Depth : KeyOrder::Steps;
   }
@@ -310,9 +309,9 @@ std::unique_ptr<Kernel> runtime::makeAttentionKernel(const fb::Kernel &kernel) {
   std::optional<AttentionShape> shape = attentionShape(kernel);
   if (!shape)
     return nullptr;
-  const AttentionLoops *loops = nullptr;
-  if (kernel.op_as_Attention()->bf16() && shape->rows > fewRows)
-    loops = narrowAttentionLoops();
+  // However few rows there are, so that strategies agree.
+  const AttentionLoops *loops =
+      kernel.op_as_Attention()->bf16() ? narrowAttentionLoops() : nullptr;
   return makeAttentionKernel(std::move(*shape),
                              loops ? *loops : attentionLoops(), threadCount());
 }

@@ -35,8 +35,8 @@ struct AttentionMask {
   float fill = 0;
 };
 
-/// How keys lie: as packKeys() makes them, steps x depth, or depth x
-/// steps. The latter two are for a few rows, for which packing does not pay.
+/// How keys lie: as packKeys() makes them, steps x depth, or depth x steps. The
+/// latter two are for a few rows, for which packing does not pay.
 enum class KeyOrder : uint8_t { Packed, Steps, Depth };
 
 /// Some rows of one attention.
@@ -56,8 +56,9 @@ struct AttentionBlock {
 };
 
 struct AttentionLoops {
-  int64_t width; ///< Floats of a vector.
-  int64_t rows;  ///< Of a block, at most.
+  int64_t width;    ///< Floats of a vector.
+  int64_t rows;     ///< Of a block, at most.
+  bool packsAlways; ///< Keys are KeyOrder::Packed however few rows there are.
 
   /// Packs keys, steps x depth, or depth x steps if they are transposed, into
   /// keyBytes().
@@ -75,7 +76,7 @@ struct AttentionLoops {
 
 /// Those for this processor.
 const AttentionLoops &attentionLoops();
-/// Those that multiply bf16, of queries with packed keys, or null.
+/// Those that multiply bf16, or null.
 const AttentionLoops *narrowAttentionLoops();
 
 /// Of vectors of four floats, which all processors have or imitate.

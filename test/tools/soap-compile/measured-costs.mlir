@@ -1,8 +1,7 @@
 // Tests costs that are measured while a strategy is chosen.
 //
 // REQUIRES: soap-compile, soap-run, python
-// DEFINE: %{compile} = env SOAP_CALIBRATION_DIR=%t/kept soap-compile %s --devices=2 --cores-per-device=1 --calibration=none --budget=20
-// DEFINE: %{search} = %{compile} --proposals=300
+// DEFINE: %{compile} = env SOAP_CALIBRATION_DIR=%t/kept soap-compile %s --devices=2 --cores-per-device=1 --calibration=none --proposals=300 --budget=20
 // RUN: rm -rf %t && mkdir %t
 
 // Tests that the kernels of a named strategy are measured once.
@@ -30,22 +29,22 @@
 
 // Tests that a search goes on until what it found is measured, that two at once
 // succeed, and that the next one finds nearly all that it needs.
-// RUN: sh -c '%{search} --cost=measured --json -o %t/a.so > %t/a.json 2>/dev/null & %{search} --cost=measured --seed=7 --json -o %t/b.so > %t/b.json 2>/dev/null; b=$?; wait $! && exit $b'
-// RUN: %{search} --cost=measured --json -o %t/c.so > %t/c.json 2>/dev/null
+// RUN: sh -c '%{compile} --cost=measured --json -o %t/a.so > %t/a.json 2>/dev/null & %{compile} --cost=measured --seed=7 --json -o %t/b.so > %t/b.json 2>/dev/null; b=$?; wait $! && exit $b'
+// RUN: %{compile} --cost=measured --json -o %t/c.so > %t/c.json 2>/dev/null
 // RUN: %python %S/Inputs/measured_costs.py %t/a.json %t/b.json %t/c.json | FileCheck %s --check-prefix=SEARCH
 // SEARCH: missing: 0 0 0
 // SEARCH-NEXT: the last one measured less
 
 // Tests that a search on a given file is the same again, also where kernels are
 // in no file.
-// RUN: %{search} --cost=%t/costs.json --emit=strategy -o %t/1.mlir 2>/dev/null
-// RUN: %{search} --cost=%t/costs.json --emit=strategy -o %t/2.mlir 2>/dev/null
+// RUN: %{compile} --cost=%t/costs.json --emit=strategy -o %t/1.mlir 2>/dev/null
+// RUN: %{compile} --cost=%t/costs.json --emit=strategy -o %t/2.mlir 2>/dev/null
 // RUN: diff %t/1.mlir %t/2.mlir
 
 // Tests that strategies run before one is taken (which named ones do depends on
 // how fast kernels are here), and that none of them ran
 // faster.
-// RUN: %{search} --tune=1 --json -o %t/t.so 2> %t/log > %t/t.json
+// RUN: %{compile} --tune=1 --json -o %t/t.so 2> %t/log > %t/t.json
 // RUN: FileCheck %s --check-prefix=TUNE --input-file=%t/log
 // TUNE: tune: found: simulated {{.*}} ms, measured {{.*}} ms ({{.*}} steps)
 // TUNE: costs:
@@ -55,7 +54,7 @@
 // RUN: soap-run %t/t.so --compare=%t/m.so | FileCheck %s --check-prefix=EQUAL
 
 // Tests a report: all of its rows have measured costs.
-// RUN: %{search} --cost=measured --emit=report --json 2>/dev/null | FileCheck %s --check-prefix=REPORT
+// RUN: %{compile} --cost=measured --emit=report --json 2>/dev/null | FileCheck %s --check-prefix=REPORT
 // REPORT: "missing": 0,
 
 // Tests that nothing is kept where there is no folder, nor in the folder for
@@ -72,11 +71,11 @@
 // FAILED-NEXT: warning: expected to write '{{.*}}costs-cpu-{{.*}}.json.lock', got: {{.*}}; what was measured serves this compilation alone
 
 // Tests what measuring does not go with.
-// RUN: not %{search} --cost=measured --search-state=%t/s.json -o %t/m.so 2>&1 | FileCheck %s --check-prefix=STATE
+// RUN: not %{compile} --cost=measured --search-state=%t/s.json -o %t/m.so 2>&1 | FileCheck %s --check-prefix=STATE
 // STATE: error: expected --search-state with costs that stay the same, got: --cost=measured; give a file with --cost
 // RUN: not soap-compile %s --topology=p100 --cost=measured -o %t/m.so 2>&1 | FileCheck %s --check-prefix=TOPOLOGY
 // TOPOLOGY: error: expected --cost=measured with devices of this machine, got: --topology; give --devices, or a file with --cost
-// RUN: not %{search} --cost=analytic --tune -o %t/m.so 2>&1 | FileCheck %s --check-prefix=COST
+// RUN: not %{compile} --cost=analytic --tune -o %t/m.so 2>&1 | FileCheck %s --check-prefix=COST
 // COST: error: expected --tune with --cost=measured, got: other costs; leave one of them out
 // RUN: not %{compile} --strategy=spatial --tune=3 -o %t/m.so 2>&1 | FileCheck %s --check-prefix=NAMED
 // NAMED: error: expected --tune with --strategy=search, got: 'spatial'; leave one of them out
