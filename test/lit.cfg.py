@@ -11,7 +11,8 @@ Features say what a machine may lack; a test that needs one says
   asan      programs are built with AddressSanitizer (ASAN_OPTIONS is set)
   small-disk
             a file system may be mounted in a namespace (unshare --mount)
-  avx2      the processor has AVX2
+  avx2, avx512_vnni
+            the processor has AVX2, or AVX-512 with products of bytes
   python    the Python environment of scripts/setup.sh (onnx, numpy)
   soap-*    a tool of that name was built
   planted-faults, faulty-property-worker, faulty-unit-tests
@@ -73,8 +74,8 @@ if shutil.which("unshare") and not subprocess.run(
 ).returncode:
     config.available_features.add("host-names")
 with open("/proc/cpuinfo") as processors:
-    if " avx2 " in processors.read():
-        config.available_features.add("avx2")
+    flags = processors.read().split()
+    config.available_features.update({"avx2", "avx512_vnni"} & set(flags))
 if "ASAN_OPTIONS" in os.environ:
     config.available_features.add("asan")
 for unshare in ("unshare --mount", "unshare --map-root-user --mount"):

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/DnnlRequest.h"
+#include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 
 using namespace soap;
@@ -17,7 +18,8 @@ using dnnl::prop_kind;
 
 std::mutex &dnnlops::describing() {
   static std::mutex mutex;
-  return mutex;
+  static thread_local std::mutex own;
+  return SOAP_FAULT("described-at-once") ? own : mutex;
 }
 
 //===----------------------------------------------------------------------===//
