@@ -33,6 +33,9 @@
 // RUN: soap-compile %t/large.mlir -o %t/f32.so
 // RUN: soap-run %t/bf16.so --info | FileCheck %s --check-prefix=NARROW
 // RUN: soap-run %t/bf16.so --compare=%t/f32.so --rtol=0.02 --atol=0.02 | FileCheck %s --check-prefix=EQUAL
+// RUN: soap-compile %t/large.mlir --precision=bf16 --devices=3 --strategy=random-uniform --seed=5 --calibration=none -o %t/three.so 2> %t/warnings
+// RUN: soap-run %t/three.so --verify | FileCheck %s --check-prefix=VERIFY
+// RUN: soap-run %t/three.so --compare=%t/bf16.so | FileCheck %s --check-prefix=EQUAL
 // NARROW: Attention soap:attention
 
 // Tests that both compute the same, on one device and on several, with and
