@@ -32,7 +32,7 @@ def parse():
     parser.add_argument("--rounds", type=int, default=7, help="turns of every engine")
     parser.add_argument("--cores", default=str(min(os.sched_getaffinity(0))), help="of the one device, with commas")
     parser.add_argument("--engines", default=",".join(ENGINES), metavar="NAMES",
-                        help="soap+--no-fuse is SOAP with an option of the compiler, "
+                        help="soap+--no-fuse is SOAP with an option of the compiler (more with more +), "
                              "openvino+INFERENCE_PRECISION_HINT=bf16 is OpenVINO with a property")
     parser.add_argument("--again", action="store_true", help="measure rows that are there")
     parser.add_argument("--label", default="", help="part of the name of rows, to compare builds")

@@ -14,8 +14,11 @@ class Soap:
     def __init__(self, path, feeds, cores, options):
         build = pathlib.Path(options["build"])
         compiled = pathlib.Path(options["outputs"]).with_suffix(".so")
-        subprocess.run([build / "bin/soap-compile", path, "--devices=1", f"--cores-per-device={cores}",
-                        *options["compile"], *options["options"], "-o", compiled], check=True, stdout=subprocess.DEVNULL)
+        given = [*options["compile"], *options["options"]]
+        machine = [f"{name}={value}" for name, value in (("--devices", 1), ("--cores-per-device", cores))
+                   if not any(option.startswith(f"{name}=") for option in given)]
+        subprocess.run([build / "bin/soap-compile", path, *machine, *given, "-o", compiled], check=True,
+                       stdout=subprocess.DEVNULL)
         info = json.loads(subprocess.run([build / "bin/soap-run", compiled, "--info", "--json"], check=True,
                                          capture_output=True, text=True).stdout)
         self.runtime = ctypes.CDLL(str(next(build.glob("lib/libSOAPRuntime.so*"))))

@@ -17,7 +17,7 @@ TURN_MS, TURN_STEPS = 400, 2
 class Worker:
     def __init__(self, engine, model, cores, work, build, compile_options):
         self.outputs = work / f"{engine}.npz"
-        # "soap+--no-fuse": SOAP with one more option of the compiler; of OpenVINO, NAME=VALUE of a property.
+        # "soap+--no-fuse": SOAP with more options of the compiler; of OpenVINO, NAME=VALUE of a property.
         name, *more = engine.split("+")
         task = {"engine": name, "model": str(model), "cores": cores, "work": str(work), "build": str(build),
                 "compile": compile_options, "options": more, "outputs": str(self.outputs)}
@@ -75,16 +75,21 @@ def measure_row(name, batch, arguments):
             if not worker.error:
                 worker.turn()
     record = {"row": row_name(name, batch, arguments), "network": name, "batch": batch, "engines": {}}
+    ours = workers.get(first_soap(arguments.engines))
     for engine, worker in workers.items():
         worker.end()
         record["engines"][engine] = {"error": worker.error} if worker.error else {
             "wall": worker.wall[1:], "cpu": worker.cpu[1:],
-            "difference": difference(workers["soap"].outputs, worker.outputs)
-            if engine != "soap" and "soap" in workers and not workers["soap"].error else None}
+            "difference": difference(ours.outputs, worker.outputs)
+            if ours and worker is not ours and not ours.error else None}
     if not arguments.keep:
         pathlib.Path(f"{model}.data").unlink(missing_ok=True)
         model.unlink()
     return record
+
+
+def first_soap(engines):
+    return next((engine for engine in engines if engine.startswith("soap")), None)
 
 
 def row_name(name, batch, arguments):

@@ -5,6 +5,8 @@ import math
 import os
 import statistics
 
+from .measuring import first_soap
+
 
 class State:
     """A file with one line of JSON per row; of several for one row the last counts."""
@@ -45,9 +47,10 @@ def cell(values, least):
 
 
 def print_table(records, engines, clock, least=False):
-    """`clock` is wall or cpu. The last but one column is the fastest peer over the first SOAP: above 1, SOAP is faster.
-    `least`: the shortest turns in place of medians."""
-    ours = next((engine for engine in engines if engine.startswith("soap")), None)
+    """`clock` is wall or cpu. The last but one column is the fastest peer over the first SOAP, turn by turn: above 1, SOAP
+    is faster. Where all engines are SOAP, the others are its peers. `least`: the shortest turns in place of medians."""
+    ours = first_soap(engines)
+    others = [engine for engine in engines if not engine.startswith("soap")] or [e for e in engines if e != ours]
     print(f"| network | batch | {' | '.join(engines)} | best peer / soap | difference |")
     print("|---" * (len(engines) + 4) + "|")
     ratios = []
@@ -62,9 +65,11 @@ def print_table(records, engines, clock, least=False):
             medians[engine] = min(found[clock]) if least else statistics.median(found[clock])
             if found["difference"] is not None:
                 differences.append(found["difference"])
-        peers = [value for engine, value in medians.items() if not engine.startswith("soap")]
-        ratio = min(peers) / medians[ours] if peers and ours in medians else None
-        if ratio:
+        peer = min((engine for engine in medians if engine in others), key=medians.get, default=None)
+        ratio = None
+        if peer and ours in medians:
+            turns = zip(record["engines"][peer][clock], record["engines"][ours][clock])
+            ratio = medians[peer] / medians[ours] if least else statistics.median(a / b for a, b in turns)
             ratios.append(ratio)
         print(f"| {record['network']} | {record['batch']} | {' | '.join(cells)} | {f'{ratio:.2f}' if ratio else ''} | "
               f"{f'{max(differences):.1e}' if differences else ''} |")

@@ -151,6 +151,56 @@ void MeasuredCosts::add(const MeasuredCosts &other) {
 }
 
 //===----------------------------------------------------------------------===//
+// Machines whose speed changes
+//===----------------------------------------------------------------------===//
+
+/// By how much times of a device have to be multiplied to be comparable with
+/// those that are known. 1 if too few are known of what ran there.
+static double speedBeside(const TimedModel::Measurement &now,
+                          const MeasuredCosts &costs, uint32_t device) {
+  // Half of the time of a step stands for all of it, and so does a reference,
+  // whose kernels are all known.
+  constexpr double leastShare = 0.5;
+  double known = 0, measured = 0, all = 0;
+  for (const KernelTimes *times : {&now.kernels, &now.reference})
+    for (const auto &[kernel, time] : *times) {
+      if (kernel.first != device)
+        continue;
+      auto samples = static_cast<double>(time.samples);
+      double ns = samples * static_cast<double>(time.ns);
+      all += ns;
+      auto before = costs.kernels().find(kernel.second);
+      if (before == costs.kernels().end())
+        continue;
+      measured += ns;
+      known += samples * static_cast<double>(before->second.ns());
+    }
+  bool isEnough =
+      measured > 0 && (measured >= leastShare * all || !now.reference.empty());
+  return isEnough ? known / measured : 1;
+}
+
+std::map<std::string, double>
+soap::comparableTimes(const TimedModel::Measurement &now,
+                      const MeasuredCosts &costs) {
+  std::map<uint32_t, double> speeds;
+  std::map<std::string, std::pair<double, double>> sums; // Of ns, of samples.
+  for (const auto &[kernel, time] : now.kernels) {
+    auto [speed, isNew] = speeds.try_emplace(kernel.first, 1);
+    if (isNew)
+      speed->second = speedBeside(now, costs, kernel.first);
+    auto &[ns, samples] = sums[kernel.second];
+    ns += speed->second * static_cast<double>(time.samples) *
+          static_cast<double>(time.ns);
+    samples += static_cast<double>(time.samples);
+  }
+  std::map<std::string, double> result;
+  for (const auto &[key, sum] : sums)
+    result[key] = sum.first / sum.second;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
 // The file of a machine
 //===----------------------------------------------------------------------===//
 

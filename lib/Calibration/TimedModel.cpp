@@ -14,8 +14,10 @@
 #include <cassert>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 using namespace soap;
+using Clock = std::chrono::steady_clock;
 
 //===----------------------------------------------------------------------===//
 // Statistics
@@ -27,17 +29,38 @@ double TimeSummary::spread() const {
 }
 
 TimeSummary soap::summarize(std::vector<int64_t> times) {
-  assert(!times.empty() && "a median of something");
+  assert(!times.empty() && "the middle of something");
   llvm::sort(times);
-  auto count = static_cast<double>(times.size());
-  // The ranks of the interval by the normal approximation of the binomial
-  // distribution; few times have their ends.
-  double half = 0.98 * std::sqrt(count);
-  auto at = [&](double rank) {
-    return times[static_cast<size_t>(std::clamp(rank, 0.0, count - 1))];
+  size_t count = times.size(), cut = count / 4;
+  llvm::ArrayRef<int64_t> middle =
+      llvm::ArrayRef(times).slice(cut, count - 2 * cut);
+  auto sum = std::accumulate(middle.begin(), middle.end(), 0.0);
+  double mean = sum / static_cast<double>(middle.size());
+  auto rounded = static_cast<int64_t>(std::llround(mean));
+  constexpr size_t fewTimes = 8;
+  if (count < fewTimes)
+    return {rounded, times.front(), times.back(), count};
+  // The variance of all times, with those that are cut at the ends of the
+  // middle.
+  double all = sum + static_cast<double>(cut) *
+                         static_cast<double>(middle.front() + middle.back());
+  double center = all / static_cast<double>(count), squares = 0;
+  auto add = [&](int64_t time, size_t weight) {
+    squares += static_cast<double>(weight) *
+               std::pow(static_cast<double>(time) - center, 2);
   };
-  return {times[(times.size() - 1) / 2], at(std::floor(count / 2 - half)),
-          at(std::ceil(count / 2 + half) - 1), times.size()};
+  for (int64_t time : middle)
+    add(time, 1);
+  add(middle.front(), cut);
+  add(middle.back(), cut);
+  double error = std::sqrt(squares / static_cast<double>(count - 1) *
+                           static_cast<double>(count)) /
+                 static_cast<double>(middle.size());
+  // Student's quantile of 97.5% by the first terms of its expansion.
+  auto freedom = static_cast<double>(middle.size() - 1);
+  double half = (1.96 + 2.4 / freedom + 3.2 / (freedom * freedom)) * error;
+  return {rounded, static_cast<int64_t>(std::llround(mean - half)),
+          static_cast<int64_t>(std::llround(mean + half)), count};
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,45 +119,87 @@ llvm::Expected<int64_t> TimedModel::step() {
   return static_cast<int64_t>(soap_model_step_ns(model_));
 }
 
-llvm::Expected<std::map<std::string, TimeSummary>>
-TimedModel::timeKernels(const llvm::StringSet<> &wanted, double spread,
-                        double seconds) {
-  using Clock = std::chrono::steady_clock;
-  // Long steps leave caches as they find them, and vary less.
-  constexpr int warmup = 2, leastSteps = 5, fewestSteps = 3;
+llvm::Error TimedModel::setTracing(bool enabled) {
+  return soap_model_set_tracing(model_, enabled) == SOAP_OK
+             ? llvm::Error::success()
+             : lastError();
+}
+
+llvm::Expected<int> TimedModel::takeTurn(Times &times, double seconds,
+                                         bool isDisturbed) {
+  // Long steps leave caches as they find them.
+  constexpr int64_t longStepNs = 50'000'000;
   auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  if (soap_model_set_tracing(model_, 1) != SOAP_OK)
-    return lastError();
-  std::map<std::string, std::vector<int64_t>> times;
-  auto isKnown = [&] {
-    return llvm::all_of(times, [&](const auto &entry) {
-      return (!wanted.empty() && !wanted.contains(entry.first)) ||
-             summarize(entry.second).spread() <= spread;
-    });
-  };
-  bool isOver = false;
-  for (int step = 0, counted = 0;
-       counted < (isOver ? fewestSteps : leastSteps) || (!isOver && !isKnown());
-       ++step) {
-    if (llvm::Expected<int64_t> ns = this->step(); !ns)
+  int counted = 0;
+  while (counted == 0 || Clock::now() < end) {
+    llvm::Expected<int64_t> ns = step();
+    if (!ns)
       return ns.takeError();
-    isOver = Clock::now() >= end;
     const soap_event *events = nullptr;
     size_t count = 0;
     if (soap_model_events(model_, &events, &count) != SOAP_OK)
       return lastError();
-    if (step == 0 || (step < warmup && !isOver))
+    bool counts = !isDisturbed || *ns >= longStepNs;
+    isDisturbed = false;
+    if (!counts)
       continue;
     ++counted;
     for (const soap_event &event : llvm::ArrayRef(events, count))
       if (event.kernel)
-        times[firstOfJoined(event.kernel).str()].push_back(event.end_ns -
-                                                           event.start_ns);
+        times[{event.device, firstOfJoined(event.kernel).str()}].push_back(
+            event.end_ns - event.start_ns);
   }
-  if (soap_model_set_tracing(model_, 0) != SOAP_OK)
-    return lastError();
-  std::map<std::string, TimeSummary> result;
-  for (auto &[key, list] : times)
-    result[key] = summarize(std::move(list));
+  return counted;
+}
+
+static KernelTimes
+summarizeAll(std::map<KernelTimes::key_type, std::vector<int64_t>> &&times) {
+  KernelTimes result;
+  for (auto &[kernel, list] : times)
+    result[kernel] = summarize(std::move(list));
   return result;
+}
+
+llvm::Expected<TimedModel::Measurement>
+TimedModel::timeKernels(const llvm::StringSet<> &wanted, double spread,
+                        double seconds, TimedModel *reference) {
+  // Long steps vary less. The machine's speed changes within seconds.
+  constexpr int leastSteps = 5, fewestSteps = 3;
+  constexpr double turnSeconds = 0.2;
+  for (TimedModel *model : {this, reference})
+    if (model)
+      if (llvm::Error error = model->setTracing(true))
+        return std::move(error);
+  Times times, others;
+  auto isKnown = [&] {
+    return llvm::all_of(times, [&](const auto &entry) {
+      return (!wanted.empty() && !wanted.contains(entry.first.second)) ||
+             summarize(entry.second).spread() <= spread;
+    });
+  };
+  // The first step touches the memory.
+  if (llvm::Expected<int64_t> ns = step(); !ns)
+    return ns.takeError();
+  double own = 0; // Seconds.
+  for (int counted = 0; counted < (own >= seconds ? fewestSteps : leastSteps) ||
+                        (own < seconds && !isKnown());) {
+    if (reference)
+      if (llvm::Expected<int> steps =
+              reference->takeTurn(others, turnSeconds, true);
+          !steps)
+        return steps.takeError();
+    auto begun = Clock::now();
+    llvm::Expected<int> steps =
+        takeTurn(times, reference ? turnSeconds : 0, reference || counted == 0);
+    if (!steps)
+      return steps.takeError();
+    counted += *steps;
+    own += std::chrono::duration<double>(Clock::now() - begun).count();
+  }
+  for (TimedModel *model : {this, reference})
+    if (model)
+      if (llvm::Error error = model->setTracing(false))
+        return std::move(error);
+  return Measurement{summarizeAll(std::move(times)),
+                     summarizeAll(std::move(others))};
 }

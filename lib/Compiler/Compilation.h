@@ -54,7 +54,9 @@ struct Candidate {
 struct Trial {
   Candidate candidate;
   std::unique_ptr<TimedModel> model; ///< Null once it has lost.
-  std::vector<int64_t> times;        ///< Of steps, in ns.
+  std::vector<int64_t> times;        ///< Of steps of its last round, in ns.
+  /// What it took, in rounds 1, 2, ...: those of one round ran in turn.
+  std::vector<std::pair<int, TimeSummary>> rounds;
 };
 
 /// What one call of compileModel() knows while it goes from the model to what
@@ -252,6 +254,10 @@ private:
   /// Which of the named ones run beside measuredChoice_, that one first.
   std::vector<Candidate> firstTrials(const ModuleProblem &problem,
                                      const std::vector<Candidate> &named) const;
+  /// What a step under a strategy takes of all devices' memory, and what they
+  /// have, in bytes; 0: no limit is known.
+  static std::pair<double, double> memoryOf(const ModuleProblem &problem,
+                                            const Strategy &strategy);
   llvm::Error load(Trial &trial);
   /// Loads a candidate and adds it to the trials; one that cannot be run is
   /// left out.

@@ -16,6 +16,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
+#include <cmath>
 
 using namespace mlir;
 using namespace soap;
@@ -171,8 +172,8 @@ llvm::Expected<std::string> KernelMeasurer::build(ModuleOp graph,
 llvm::Error KernelMeasurer::time(TimedModel &model, const OperatorGraph &graph,
                                  const Strategy &strategy,
                                  const llvm::StringSet<> &wanted) {
-  // Medians known to 3% are as good as the machine's own drift; what varies
-  // more than that is given up after a while.
+  // What is known to 3% is as good as the machine's own drift; what varies more
+  // than that is given up after a while.
   constexpr double spread = 0.03, mostSeconds = 2, patience = 60;
   Stopwatch watch(statistics_.seconds);
   std::unique_ptr<MeasuredCostsLock> lock;
@@ -183,18 +184,20 @@ llvm::Error KernelMeasurer::time(TimedModel &model, const OperatorGraph &graph,
     else
       stopKeeping(taken.takeError());
   }
-  auto times = model.timeKernels(wanted, spread, mostSeconds);
-  if (!times)
-    return times.takeError();
+  auto measurement =
+      model.timeKernels(wanted, spread, mostSeconds, reference_.get());
+  if (!measurement)
+    return measurement.takeError();
+  std::map<std::string, double> times = comparableTimes(*measurement, costs_);
   MeasuredCosts run(setting_.target->getName().str());
   for (const auto &[key, work] : kernelsOf(graph, strategy)) {
-    auto known = times->find(key);
-    if (known == times->end()) {
+    auto known = times.find(key);
+    if (known == times.end()) {
       unmet_.insert(key);
       continue;
     }
     statistics_.kernels += !costs_.kernels().count(key);
-    run.add(key, known->second.ns, work);
+    run.add(key, std::max<int64_t>(1, std::llround(known->second)), work);
   }
   ++statistics_.runs;
   costs_.add(run);
@@ -221,7 +224,8 @@ KernelMeasurer::load(llvm::StringRef path) {
 }
 
 llvm::Error KernelMeasurer::measure(ModuleOp module, const OperatorGraph &graph,
-                                    const Strategy &strategy) {
+                                    const Strategy &strategy,
+                                    bool isReference) {
   llvm::StringSet<> wanted = missing(graph, strategy);
   llvm::Expected<std::string> path = build(module, strategy);
   if (!path)
@@ -229,5 +233,8 @@ llvm::Error KernelMeasurer::measure(ModuleOp module, const OperatorGraph &graph,
   auto model = load(*path);
   if (!model)
     return model.takeError();
-  return time(**model, graph, strategy, wanted);
+  llvm::Error error = time(**model, graph, strategy, wanted);
+  if (!error && isReference && !reference_)
+    reference_ = std::move(*model);
+  return error;
 }

@@ -70,8 +70,13 @@ public:
   /// Runs a strategy of a graph and keeps the times of its kernels; those that
   /// are missing() are repeated until they are known well, all if none is. What
   /// the library applies behind a kernel is part of its time.
+  ///
+  /// All times are as if the devices had the speed that they had when they were
+  /// measured first (comparableTimes()). With `isReference`, the first model
+  /// that is measured stays loaded, and runs in turn with those that follow.
   llvm::Error measure(mlir::ModuleOp module, const OperatorGraph &graph,
-                      const Strategy &strategy);
+                      const Strategy &strategy, bool isReference);
+  void dropReference() { reference_.reset(); }
 
   /// All that is known, as a file for readCosts(). Another one after every
   /// measurement, since what others measure meanwhile must not change what is
@@ -90,6 +95,7 @@ private:
   Setting setting_;
   std::string path_, folder_, costFile_, keepError_;
   MeasuredCosts costs_;
+  std::unique_ptr<TimedModel> reference_;
   llvm::StringSet<> unmet_; ///< In no event of their strategy.
   int32_t numWritten_ = 0;
   Statistics statistics_;

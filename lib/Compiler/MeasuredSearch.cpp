@@ -116,8 +116,12 @@ llvm::Error Compilation::measureAll(ModuleProblem &problem,
     if (!next || begun + last > untilSeconds)
       return llvm::Error::success();
     tried[next - candidates.data()] = true;
+    // A reference takes memory beside what is measured.
+    constexpr double shareOfReference = 0.25;
+    auto [needed, there] = memoryOf(problem, next->strategy);
+    bool isReference = there == 0 || needed <= shareOfReference * there;
     if (llvm::Error error = measurer_->measure(
-            *module_, problem.extracted.graph, next->strategy))
+            *module_, problem.extracted.graph, next->strategy, isReference))
       warn("expected to measure strategy '" + next->name +
            "', got: " + llvm::toString(std::move(error)) +
            "; its kernels keep analytic costs");
@@ -263,6 +267,7 @@ llvm::Error Compilation::measureCosts(ModuleProblem &problem) {
   if (measuredChoice_ && (options_.tuneSeconds || !searchEnded_))
     if (llvm::Error error = tune(problem, candidates))
       return error;
+  measurer_->dropReference();
   describeMeasuring(problem, candidates);
   return llvm::Error::success();
 }

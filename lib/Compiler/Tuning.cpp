@@ -80,7 +80,7 @@ llvm::Error Compilation::tryCandidate(const ModuleProblem &problem,
   llvm::Error error =
       options_.tuneSeconds
           ? measurer_->measure(*module_, problem.extracted.graph,
-                               trial.candidate.strategy)
+                               trial.candidate.strategy, false)
           : llvm::Error::success();
   if (!error)
     error = load(trial);
@@ -93,8 +93,8 @@ llvm::Error Compilation::tryCandidate(const ModuleProblem &problem,
   return llvm::Error::success();
 }
 
-/// The trial with the smallest median of those that are still loaded: the ones
-/// that ran in turn last.
+/// The fastest trial of those that are still loaded: the ones that ran in turn
+/// last.
 static Trial *fastest(std::vector<Trial> &trials) {
   Trial *best = nullptr;
   for (Trial &trial : trials)
@@ -128,10 +128,8 @@ Compilation::searchAfterTrials(ModuleProblem &problem,
   return candidate;
 }
 
-/// What a step under a strategy takes of all devices' memory, and what they
-/// have, in bytes; 0: no limit is known.
-static std::pair<double, double> memoryOf(const ModuleProblem &problem,
-                                          const Strategy &strategy) {
+std::pair<double, double> Compilation::memoryOf(const ModuleProblem &problem,
+                                                const Strategy &strategy) {
   TaskGraph tasks(problem.get());
   tasks.setStrategy(strategy);
   double needed = 0, there = 0;
@@ -220,6 +218,8 @@ llvm::Error Compilation::tune(ModuleProblem &problem,
     double share = options_.tuneSeconds ? 0.5 : 1;
     if (llvm::Error error = runInTurn(turns, share * left()))
       return error;
+    for (Trial *trial : turns)
+      trial->rounds.emplace_back(round + 1, summarize(trial->times));
     if (llvm::Error error = takeMeasuredCosts(problem))
       return error;
     for (Trial &trial : trials)
@@ -254,25 +254,36 @@ llvm::Error Compilation::tune(ModuleProblem &problem,
 void Compilation::describeTrials(std::vector<Trial> &trials) {
   auto ms = [](int64_t ns) { return static_cast<double>(ns) / 1e6; };
   const Trial *winner = fastest(trials);
+  int last = 0;
+  for (const Trial &trial : trials)
+    for (const auto &[round, step] : trial.rounds)
+      last = std::max(last, round);
   llvm::json::Array rows;
-  for (const Trial &trial : trials) {
-    if (trial.times.empty())
-      continue;
-    TimeSummary step = summarize(trial.times);
+  auto describe = [&](const Trial &trial, int round, const TimeSummary &step) {
     const Candidate &candidate = trial.candidate;
-    remark(llvm::formatv("tune: {0}: simulated {1:f3} ms, measured {2:f3} ms "
-                         "({3:f3} to {4:f3}, {5} steps){6}",
-                         candidate.name, ms(candidate.stepNs), ms(step.ns),
-                         ms(step.low), ms(step.high), step.samples,
-                         &trial == winner ? ", taken" : ""));
+    bool isTaken = &trial == winner && round == last;
+    // Times of different rounds are those of different moments.
+    std::string turn =
+        last > 1 ? llvm::formatv("round {0}: ", round).str() : "";
+    remark(llvm::formatv("tune: {0}{1}: simulated {2:f3} ms, measured {3:f3} "
+                         "ms ({4:f3} to {5:f3}, {6} steps){7}",
+                         turn, candidate.name, ms(candidate.stepNs),
+                         ms(step.ns), ms(step.low), ms(step.high), step.samples,
+                         isTaken ? ", taken" : ""));
     rows.push_back(
-        llvm::json::Object{{"name", candidate.name},
+        llvm::json::Object{{"round", round},
+                           {"name", candidate.name},
                            {"simulated_ns", candidate.stepNs},
-                           {"median_ns", step.ns},
+                           {"measured_ns", step.ns},
                            {"low_ns", step.low},
                            {"high_ns", step.high},
                            {"steps", static_cast<int64_t>(step.samples)},
-                           {"taken", &trial == winner}});
-  }
+                           {"taken", isTaken}});
+  };
+  for (int round = 1; round <= last; ++round)
+    for (const Trial &trial : trials)
+      for (const auto &[turn, step] : trial.rounds)
+        if (turn == round)
+          describe(trial, turn, step);
   result_.tuning = std::move(rows);
 }

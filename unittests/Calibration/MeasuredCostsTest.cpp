@@ -180,7 +180,44 @@ TEST_F(MeasuredCostsTest, WhoWaitsTooLongIsTold) {
   EXPECT_NE(reason.find("another compilation measures"), std::string::npos);
 }
 
-TEST(TimeSummaryTest, HasMedianAndInterval) {
+/// So many samples of one time.
+TimeSummary timeOf(int64_t ns, size_t samples) { return {ns, ns, ns, samples}; }
+
+MeasuredCosts knownCosts() {
+  MeasuredCosts costs("cpu");
+  costs.add("known", 1000, {});
+  costs.add("also", 4000, {});
+  return costs;
+}
+
+TEST(ComparableTimesTest, ReferenceSaysHowFastEachDeviceIs) {
+  TimedModel::Measurement now;
+  // Device 0 takes twice, device 1 half of the time that it took before.
+  now.reference = {{{0, "known"}, timeOf(2000, 5)},
+                   {{0, "also"}, timeOf(8000, 5)},
+                   {{1, "known"}, timeOf(500, 5)}};
+  now.kernels = {{{0, "new"}, timeOf(600, 4)},
+                 {{1, "new"}, timeOf(140, 12)},
+                 {{1, "known"}, timeOf(500, 4)},
+                 {{2, "elsewhere"}, timeOf(70, 1)}};
+  std::map<std::string, double> times = comparableTimes(now, knownCosts());
+  EXPECT_EQ(times.size(), 3u);
+  EXPECT_NEAR(times["new"], (4 * 300 + 12 * 280) / 16.0, 1e-9);
+  EXPECT_NEAR(times["known"], 1000, 1e-9);
+  // A device on which no reference ran.
+  EXPECT_NEAR(times["elsewhere"], 70, 1e-9);
+}
+
+TEST(ComparableTimesTest, KernelsThatAreKnownDoWhereTheyTakeHalfOfTheTime) {
+  TimedModel::Measurement now;
+  now.kernels = {{{0, "known"}, timeOf(1500, 3)}, {{0, "new"}, timeOf(300, 3)}};
+  EXPECT_NEAR(comparableTimes(now, knownCosts())["new"], 200, 1e-9);
+  now.kernels[{0, "new"}] = timeOf(3000, 3);
+  EXPECT_NEAR(comparableTimes(now, knownCosts())["new"], 3000, 1e-9);
+  EXPECT_NEAR(comparableTimes(now, MeasuredCosts("cpu"))["known"], 1500, 1e-9);
+}
+
+TEST(TimeSummaryTest, HasMiddleAndInterval) {
   TimeSummary one = summarize({7});
   EXPECT_EQ(one.ns, 7);
   EXPECT_EQ(one.low, 7);
@@ -189,12 +226,32 @@ TEST(TimeSummaryTest, HasMedianAndInterval) {
   for (int64_t i = 100; i > 0; --i)
     times.push_back(i);
   TimeSummary many = summarize(times);
-  EXPECT_EQ(many.ns, 50);
+  EXPECT_NEAR(static_cast<double>(many.ns), 50.5, 0.5);
   EXPECT_EQ(many.samples, 100u);
-  // The binomial distribution has 95% within ranks 40 to 61.
-  EXPECT_NEAR(static_cast<double>(many.low), 40, 1);
-  EXPECT_NEAR(static_cast<double>(many.high), 61, 1);
-  EXPECT_NEAR(many.spread(), 0.2, 0.02);
+  // Of the squares of all times from 50.5, those outside of 26 to 75 as if they
+  // were at these ends, the root of the mean is 20.2; 20.2 / (0.5 sqrt(100)) is
+  // the standard error, and 2.01 Student's quantile of 49 degrees of freedom.
+  EXPECT_NEAR(static_cast<double>(many.high - many.low) / 2, 2.01 * 4.04, 0.5);
+  EXPECT_NEAR(many.spread(), 2.01 * 4.04 / 50.5, 0.01);
+}
+
+TEST(TimeSummaryTest, LateTimesDoNotCount) {
+  std::vector<int64_t> times(16, 1000);
+  for (int i = 0; i < 4; ++i)
+    times[i] = 1'000'000;
+  TimeSummary summary = summarize(times);
+  EXPECT_EQ(summary.ns, 1000);
+  EXPECT_EQ(summary.low, 1000);
+  EXPECT_EQ(summary.high, 1000);
+}
+
+TEST(TimeSummaryTest, TwoSpeedsHaveTheirMean) {
+  // The median of the same times without the last one is 1000.
+  TimeSummary summary = summarize(
+      {1000, 2000, 1000, 2000, 1000, 2000, 1000, 2000, 1000, 2000, 1000, 2000});
+  EXPECT_EQ(summary.ns, 1500);
+  EXPECT_LE(summary.low, 1200);
+  EXPECT_GE(summary.high, 1800);
 }
 
 } // namespace

@@ -18,6 +18,7 @@
 #ifndef SOAP_CALIBRATION_MEASUREDCOSTS_H
 #define SOAP_CALIBRATION_MEASUREDCOSTS_H
 
+#include "soap/Calibration/TimedModel.h"
 #include "soap/CostModel/KernelTable.h"
 #include "soap/Target/Target.h"
 #include <map>
@@ -32,7 +33,7 @@ struct MeasuredKernel {
   static constexpr size_t mostRuns = 9;
 
   KernelWork work;
-  std::vector<int64_t> runs; ///< The median time of each, oldest first.
+  std::vector<int64_t> runs; ///< The time of each, oldest first.
 
   int64_t ns() const; ///< Median of the runs; the smaller one of two.
 };
@@ -61,6 +62,13 @@ private:
   std::string kind_;
   std::map<std::string, MeasuredKernel> kernels_;
 };
+
+/// The times of all kernels that were measured, by key, in ns: means of all
+/// devices, each as if it was as fast as when the known kernels were measured.
+/// How fast it is now, those of them say that ran on it, if they took half of
+/// its time, or if there was a reference.
+std::map<std::string, double>
+comparableTimes(const TimedModel::Measurement &now, const MeasuredCosts &costs);
 
 /// The file that keeps what kernels take on this machine, while so many devices
 /// with so many cores each compute: beside the calibration (calibrationPath()),

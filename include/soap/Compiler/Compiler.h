@@ -167,9 +167,9 @@ struct CompilationResult {
   /// "wall_seconds", kernels "known", kernels of the strategy that are
   /// "missing", "classes": what is known of kernels without measuring.
   std::optional<llvm::json::Object> costs;
-  /// Of CompilerOptions::tuneSeconds: the strategies that ran, each with
-  /// "name", "simulated_ns", "median_ns", "low_ns", "high_ns", "steps",
-  /// "taken".
+  /// Of CompilerOptions::tuneSeconds: the strategies that ran, in every "round"
+  /// those that took turns, each with "name", "simulated_ns", "measured_ns" and
+  /// its interval "low_ns" to "high_ns" (TimeSummary), "steps", "taken".
   std::optional<llvm::json::Array> tuning;
   /// Its best step time over time, CSV: seconds, proposals, ns.
   std::string searchLog;

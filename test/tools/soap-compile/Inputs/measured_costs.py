@@ -19,13 +19,11 @@ def print_costs(paths):
 def print_tuning(path):
     rows = read(path)["tuning"]
     print(", ".join(row["name"] for row in rows))
-    # Rows that lost an earlier round ran at another time.
-    last = [row for row in rows if row["taken"]]
-    assert len(last) == 1 and all(row["low_ns"] <= row["median_ns"] <= row["high_ns"] for row in rows)
-    slower = [row for row in rows if row["low_ns"] > last[0]["high_ns"]]
-    overlapping = [row for row in rows if row not in slower and row is not last[0]]
-    fastest = all(row["high_ns"] >= last[0]["low_ns"] for row in overlapping)
-    print("taken:", "the fastest" if fastest else rows)
+    assert all(row["low_ns"] <= row["measured_ns"] <= row["high_ns"] for row in rows)
+    # Rows of earlier rounds ran at another time.
+    last = [row for row in rows if row["round"] == max(row["round"] for row in rows)]
+    fastest = min(last, key=lambda row: row["measured_ns"])
+    print("taken:", "the fastest" if [row for row in rows if row["taken"]] == [fastest] else rows)
 
 
 if __name__ == "__main__":
