@@ -230,6 +230,16 @@ private:
   /// Fills in what a simulation says of a candidate.
   void simulate(const ModuleProblem &problem, Candidate &candidate) const;
   std::vector<Candidate> namedCandidates(const ModuleProblem &problem) const;
+  /// What a step under a strategy takes of all devices' memory, and what they
+  /// have, in bytes; 0: no limit is known.
+  static std::pair<double, double> memoryOf(const ModuleProblem &problem,
+                                            const Strategy &strategy);
+  /// True if a strategy takes so little of it that others fit beside it.
+  static bool canBeReference(const ModuleProblem &problem,
+                             const Strategy &strategy);
+  /// Lets the fastest named strategy whose kernels are all known be the
+  /// reference of what is measured, if there is one.
+  void loadReference(const ModuleProblem &problem);
   /// Measures the kernels of the candidates that fit, the fastest first, until
   /// searchSeconds() is `untilSeconds`.
   llvm::Error measureAll(ModuleProblem &problem,
@@ -254,10 +264,6 @@ private:
   /// Which of the named ones run beside measuredChoice_, that one first.
   std::vector<Candidate> firstTrials(const ModuleProblem &problem,
                                      const std::vector<Candidate> &named) const;
-  /// What a step under a strategy takes of all devices' memory, and what they
-  /// have, in bytes; 0: no limit is known.
-  static std::pair<double, double> memoryOf(const ModuleProblem &problem,
-                                            const Strategy &strategy);
   llvm::Error load(Trial &trial);
   /// Loads a candidate and adds it to the trials; one that cannot be run is
   /// left out.
@@ -355,6 +361,7 @@ private:
   /// knew when it was asked last.
   std::string costFile_;
   std::unique_ptr<KernelMeasurer> measurer_; ///< Null: nothing is measured.
+  std::string referenceName_; ///< The strategy of its reference.
   /// What a search on measured costs has found, until it is taken.
   std::optional<ChosenStrategy> measuredChoice_;
   /// Why the state of a search could not be kept, or empty.

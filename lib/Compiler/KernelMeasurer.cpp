@@ -223,6 +223,19 @@ KernelMeasurer::load(llvm::StringRef path) {
   return model;
 }
 
+llvm::Error KernelMeasurer::loadReference(ModuleOp module,
+                                          const Strategy &strategy) {
+  llvm::Expected<std::string> path = build(module, strategy);
+  if (!path)
+    return path.takeError();
+  auto model = load(*path);
+  if (!model)
+    return model.takeError();
+  reference_ = std::move(*model);
+  // The first step touches the memory.
+  return reference_->step().takeError();
+}
+
 llvm::Error KernelMeasurer::measure(ModuleOp module, const OperatorGraph &graph,
                                     const Strategy &strategy,
                                     bool isReference) {

@@ -76,7 +76,11 @@ public:
   /// that is measured stays loaded, and runs in turn with those that follow.
   llvm::Error measure(mlir::ModuleOp module, const OperatorGraph &graph,
                       const Strategy &strategy, bool isReference);
+  /// @{ A reference, whose kernels are all known: none is missing().
+  bool hasReference() const { return reference_ != nullptr; }
+  llvm::Error loadReference(mlir::ModuleOp module, const Strategy &strategy);
   void dropReference() { reference_.reset(); }
+  /// @}
 
   /// All that is known, as a file for readCosts(). Another one after every
   /// measurement, since what others measure meanwhile must not change what is

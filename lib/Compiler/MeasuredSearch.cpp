@@ -84,12 +84,52 @@ Compilation::namedCandidates(const ModuleProblem &problem) const {
   return candidates;
 }
 
+std::pair<double, double> Compilation::memoryOf(const ModuleProblem &problem,
+                                                const Strategy &strategy) {
+  TaskGraph tasks(problem.get());
+  tasks.setStrategy(strategy);
+  double needed = 0, there = 0;
+  for (int64_t bytes : tasks.peakMemory())
+    needed += static_cast<double>(bytes);
+  for (int32_t id = 0; id < problem.topology.numDevices(); ++id)
+    there += static_cast<double>(problem.topology.device(id).memoryBytes);
+  return {needed, there};
+}
+
+bool Compilation::canBeReference(const ModuleProblem &problem,
+                                 const Strategy &strategy) {
+  constexpr double mostShare = 0.25;
+  auto [needed, there] = memoryOf(problem, strategy);
+  return there == 0 || needed <= mostShare * there;
+}
+
+void Compilation::loadReference(const ModuleProblem &problem) {
+  std::vector<Candidate> known = namedCandidates(problem);
+  for (Candidate &candidate : known)
+    simulate(problem, candidate);
+  llvm::erase_if(known, [&](const Candidate &candidate) {
+    return !candidate.fits || candidate.missing > 0 ||
+           !canBeReference(problem, candidate.strategy);
+  });
+  auto best =
+      llvm::min_element(known, [](const Candidate &a, const Candidate &b) {
+        return a.stepNs < b.stepNs;
+      });
+  if (best == known.end())
+    return;
+  // Without one, kernels are measured nevertheless.
+  llvm::consumeError(measurer_->loadReference(*module_, best->strategy));
+  if (measurer_->hasReference())
+    referenceName_ = best->name;
+}
+
 llvm::Error Compilation::measureAll(ModuleProblem &problem,
                                     std::vector<Candidate> &candidates,
                                     double untilSeconds) {
   if (llvm::Error error = begin(Stage::Measure))
     return error;
   std::vector<bool> tried(candidates.size());
+  bool isFirst = true;
   double last = 0; // Seconds of the last strategy.
   for (;;) {
     // The best strategy first, as far as it is known.
@@ -115,16 +155,17 @@ llvm::Error Compilation::measureAll(ModuleProblem &problem,
     double begun = searchSeconds();
     if (!next || begun + last > untilSeconds)
       return llvm::Error::success();
+    if (std::exchange(isFirst, false) && !measurer_->hasReference())
+      loadReference(problem);
     tried[next - candidates.data()] = true;
-    // A reference takes memory beside what is measured.
-    constexpr double shareOfReference = 0.25;
-    auto [needed, there] = memoryOf(problem, next->strategy);
-    bool isReference = there == 0 || needed <= shareOfReference * there;
     if (llvm::Error error = measurer_->measure(
-            *module_, problem.extracted.graph, next->strategy, isReference))
+            *module_, problem.extracted.graph, next->strategy,
+            canBeReference(problem, next->strategy)))
       warn("expected to measure strategy '" + next->name +
            "', got: " + llvm::toString(std::move(error)) +
            "; its kernels keep analytic costs");
+    if (referenceName_.empty() && measurer_->hasReference())
+      referenceName_ = next->name;
     if (llvm::Error error = takeMeasuredCosts(problem))
       return error;
     last = searchSeconds() - begun;
@@ -304,6 +345,7 @@ void Compilation::describeMeasuring(const ModuleProblem &problem,
       {"file", measurer_->path()},
       {"measured", done.kernels},
       {"runs", done.runs},
+      {"reference", referenceName_},
       {"wall_seconds", done.seconds},
       {"known", static_cast<int64_t>(problem.costs.numMeasured())},
       {"missing", missing},

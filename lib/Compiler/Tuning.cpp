@@ -128,18 +128,6 @@ Compilation::searchAfterTrials(ModuleProblem &problem,
   return candidate;
 }
 
-std::pair<double, double> Compilation::memoryOf(const ModuleProblem &problem,
-                                                const Strategy &strategy) {
-  TaskGraph tasks(problem.get());
-  tasks.setStrategy(strategy);
-  double needed = 0, there = 0;
-  for (int64_t bytes : tasks.peakMemory())
-    needed += static_cast<double>(bytes);
-  for (int32_t id = 0; id < problem.topology.numDevices(); ++id)
-    there += static_cast<double>(problem.topology.device(id).memoryBytes);
-  return {needed, there};
-}
-
 std::vector<Candidate>
 Compilation::firstTrials(const ModuleProblem &problem,
                          const std::vector<Candidate> &named) const {

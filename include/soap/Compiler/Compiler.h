@@ -164,7 +164,8 @@ struct CompilationResult {
   /// and the best of them if it is better.
   std::optional<llvm::json::Object> localOptimality;
   /// Of CompilerOptions::measureCosts: "file", kernels "measured", "runs",
-  /// "wall_seconds", kernels "known", kernels of the strategy that are
+  /// the strategy that was the "reference" of these (or ""), "wall_seconds",
+  /// kernels "known", kernels of the strategy that are
   /// "missing", "classes": what is known of kernels without measuring.
   std::optional<llvm::json::Object> costs;
   /// Of CompilerOptions::tuneSeconds: the strategies that ran, in every "round"

@@ -114,8 +114,9 @@ static ChannelsLast channelsLastOf(nn::ConvOp conv) {
 ChannelsLast CPUTarget::getChannelsLast(Operation *op) const {
   return TypeSwitch<Operation *, ChannelsLast>(op)
       .Case([](nn::ConvOp conv) { return channelsLastOf(conv); })
-      .Case<nn::MaxPoolOp, nn::AvgPoolOp, nn::LRNOp, nn::ConvBackwardDataOp>(
-          [](auto) { return ChannelsLast::Either; })
+      .Case<nn::MaxPoolOp, nn::AvgPoolOp, nn::LRNOp>(
+          [](auto) { return ChannelsLast::Faster; })
+      .Case([](nn::ConvBackwardDataOp) { return ChannelsLast::Either; })
       .Default([](Operation *) { return ChannelsLast::Never; });
 }
 

@@ -2,6 +2,8 @@
 // RUN: soap-opt %s --soap-parallelize=devices=1 --soap-lower | FileCheck %s --check-prefix=PLAIN
 // RUN: soap-opt %s --soap-parallelize=devices=1 --soap-lower="layouts=true target=cuda" | FileCheck %s --check-prefix=PLAIN
 
+// RUN: soap-opt %s --soap-parallelize="devices=2 strategy=spatial" --soap-lower=layouts=true | FileCheck %s --check-prefix=HALO
+
 // Without the pass, and for a target whose library says nothing of channels,
 // all stays row-major.
 // PLAIN-NOT: channels_last
@@ -24,6 +26,15 @@
 // CHECK: soaprt.copy "both"(%{{.*}}, %{{.*}} : !soaprt.buffer<1x8x6x5xf32, activations, channels_last>, !soaprt.buffer<1x8x6x5xf32, activations, channels_last>) to(%{{.*}}, %{{.*}} : !soaprt.buffer<1x16x6x5xf32, activations, channels_last>, !soaprt.buffer<1x16x6x5xf32, activations, channels_last>)
 // CHECK: soaprt.launch "pool" [[POOL]]
 // CHECK: soaprt.launch "softmax" [[SOFTMAX]](%{{.*}} : !soaprt.buffer<1x48xf32, activations>)
+
+// Tests that both ends of a message have channels last, where that is cheapest,
+// and that a message of a reshaped tensor is row-major.
+// HALO: soaprt.device @{{.*}} id 0
+// HALO: soaprt.exchange "both.halo" tag [[HALO:[0-9]+]] send(%{{.*}} : !soaprt.buffer<1x16x1x5xf32, activations, channels_last>) to [1] receive(%{{.*}} : !soaprt.buffer<1x16x1x5xf32, activations, channels_last>) from [1]
+// HALO: soaprt.copy "both.assemble"(%{{.*}}, %{{.*}} : !soaprt.buffer<1x16x3x5xf32, activations, channels_last>, !soaprt.buffer<1x16x1x5xf32, activations, channels_last>)
+// HALO: soaprt.exchange "flat.transfer" {{.*}} receive(%{{.*}} : !soaprt.buffer<1x24xf32, activations>)
+// HALO: soaprt.device @{{.*}} id 1
+// HALO: soaprt.exchange "both.halo" tag [[HALO]] send(%{{.*}} : !soaprt.buffer<1x16x1x5xf32, activations, channels_last>) to [0] receive(%{{.*}} : !soaprt.buffer<1x16x1x5xf32, activations, channels_last>) from [0]
 
 func.func @main() {
   %x = nn.input {nn.name = "x"} : tensor<1x4x6x5xf32>

@@ -16,7 +16,14 @@
 // FIRST: "runs": 1,
 // RUN: %{compile} --cost=measured --strategy=tensor-parallel --json -o %t/m.so 2>/dev/null | FileCheck %s --check-prefix=AGAIN
 // AGAIN: "measured": 0,
+// AGAIN: "reference": "",
 // AGAIN: "runs": 0,
+
+// Tests that what is known is the reference of what is measured later.
+// RUN: env SOAP_CALIBRATION_DIR=%t/other soap-compile %s --devices=2 --cores-per-device=1 --calibration=none --cost=measured --strategy=tensor-parallel --json -o %t/r.so 2>/dev/null | FileCheck %s --check-prefix=ITSELF
+// RUN: env SOAP_CALIBRATION_DIR=%t/other soap-compile %s --devices=2 --cores-per-device=1 --calibration=none --cost=measured --strategy=data-parallel --json -o %t/r.so 2>/dev/null | FileCheck %s --check-prefix=BESIDE
+// ITSELF: "reference": "tensor-parallel",
+// BESIDE: "reference": "tensor-parallel",
 // RUN: soap-run %t/m.so --compare=%t/m.so | FileCheck %s --check-prefix=EQUAL
 // EQUAL: compare y: equal
 

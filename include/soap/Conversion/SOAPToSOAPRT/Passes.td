@@ -103,9 +103,9 @@ def AssignLayoutsPass : Pass<"soaprt-assign-layouts", "::mlir::ModuleOp"> {
   let summary = "Choose the order in which elements of buffers lie";
   let description = [{
     Activations of rank 3 or more lie in row-major order (NCHW) or with channels
-    last (NHWC), whichever makes programs reorder the fewest bytes. Of every
-    device, this is exact: with two orders, the least sum over all kernels and
-    copies is a minimum cut.
+    last (NHWC), whichever makes programs reorder the fewest bytes. This is
+    exact: with two orders, the least sum over all kernels and copies of all
+    devices is a minimum cut.
 
     - Library kernels say what they like (`Target::getChannelsLast`); one whose
       first operand or result has another order reorders it in every run.
@@ -113,7 +113,8 @@ def AssignLayoutsPass : Pass<"soaprt-assign-layouts", "::mlir::ModuleOp"> {
       either order, if their operands and their result have the same one; vectors
       along the channels stay as they are.
     - Copies of boxes may read one order and write the other.
-    - What other kernels, views, transfers, collectives, feeds, drains, loads and
+    - Both ends of a message have one order.
+    - What other kernels, views, collectives, feeds, drains, loads and
       `soaprt.init` touch stays row-major.
 
     Changes no row, adds none, and no byte more moves between devices. A kernel

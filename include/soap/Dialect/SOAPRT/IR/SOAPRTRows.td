@@ -112,7 +112,8 @@ def SOAPRT_ExchangeOp : SOAPRT_RowOp<"exchange", (ins
     Constraints:
     - every send has a destination, every receive an origin
     - they are other devices, with ids of 0 or larger
-    - all buffers are row-major
+    - both ends of a message have one order of elements: its bytes are those of
+      the whole buffer
   }];
 }
 
