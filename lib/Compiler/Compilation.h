@@ -361,7 +361,7 @@ private:
   /// knew when it was asked last.
   std::string costFile_;
   std::unique_ptr<KernelMeasurer> measurer_; ///< Null: nothing is measured.
-  std::string referenceName_; ///< The strategy of its reference.
+  std::string referenceName_;                ///< The strategy of its reference.
   /// What a search on measured costs has found, until it is taken.
   std::optional<ChosenStrategy> measuredChoice_;
   /// Why the state of a search could not be kept, or empty.

@@ -98,7 +98,7 @@ enum class ChannelsLast : uint8_t {
   /// It is as fast in either order, as long as its first operand and its result
   /// have the same one; a tensor of the other order is reordered in every run.
   Either,
-  /// The same, but it takes several times as long in row-major order.
+  /// The same, but in row-major order it takes longer than reordering both.
   Faster,
   /// Row-major tensors are reordered in every run.
   Always
