@@ -231,9 +231,11 @@ llvm::Error KernelMeasurer::loadReference(ModuleOp module,
   auto model = load(*path);
   if (!model)
     return model.takeError();
-  reference_ = std::move(*model);
   // The first step touches the memory.
-  return reference_->step().takeError();
+  if (llvm::Expected<int64_t> ns = (*model)->step(); !ns)
+    return ns.takeError();
+  reference_ = std::move(*model);
+  return llvm::Error::success();
 }
 
 llvm::Error KernelMeasurer::measure(ModuleOp module, const OperatorGraph &graph,
