@@ -158,14 +158,16 @@ void MeasuredCosts::add(const MeasuredCosts &other) {
 /// those that are known. 1 if too few are known of what ran there.
 static double speedBeside(const TimedModel::Measurement &now,
                           const MeasuredCosts &costs, uint32_t device) {
-  // Half of the time of a step stands for all of it, and so does a reference,
-  // whose kernels are all known.
+  // Half of the time of a step stands for all of it, and so does a reference
+  // that ran there, whose kernels are all known.
   constexpr double leastShare = 0.5;
   double known = 0, measured = 0, all = 0;
+  bool hasReference = false;
   for (const KernelTimes *times : {&now.kernels, &now.reference})
     for (const auto &[kernel, time] : *times) {
       if (kernel.first != device)
         continue;
+      hasReference |= times == &now.reference;
       auto samples = static_cast<double>(time.samples);
       double ns = samples * static_cast<double>(time.ns);
       all += ns;
@@ -176,7 +178,7 @@ static double speedBeside(const TimedModel::Measurement &now,
       known += samples * static_cast<double>(before->second.ns());
     }
   bool isEnough =
-      measured > 0 && (measured >= leastShare * all || !now.reference.empty());
+      measured > 0 && (measured >= leastShare * all || hasReference);
   return isEnough ? known / measured : 1;
 }
 

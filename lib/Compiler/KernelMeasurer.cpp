@@ -213,22 +213,22 @@ llvm::Error KernelMeasurer::time(TimedModel &model, const OperatorGraph &graph,
 }
 
 llvm::Expected<std::unique_ptr<TimedModel>>
-KernelMeasurer::load(llvm::StringRef path) {
+KernelMeasurer::load(ModuleOp graph, const Strategy &strategy) {
+  llvm::Expected<std::string> path = build(graph, strategy);
+  if (!path)
+    return path.takeError();
   Stopwatch watch(statistics_.seconds);
-  auto model = TimedModel::load(path, setting_.run);
-  llvm::SmallString<128> weights(path);
+  auto model = TimedModel::load(*path, setting_.run);
+  llvm::SmallString<128> weights(*path);
   llvm::sys::path::replace_extension(weights, "safetensors");
-  (void)fs::remove(path);
+  (void)fs::remove(*path);
   (void)fs::remove(weights);
   return model;
 }
 
 llvm::Error KernelMeasurer::loadReference(ModuleOp module,
                                           const Strategy &strategy) {
-  llvm::Expected<std::string> path = build(module, strategy);
-  if (!path)
-    return path.takeError();
-  auto model = load(*path);
+  auto model = load(module, strategy);
   if (!model)
     return model.takeError();
   // The first step touches the memory.
@@ -242,10 +242,7 @@ llvm::Error KernelMeasurer::measure(ModuleOp module, const OperatorGraph &graph,
                                     const Strategy &strategy,
                                     bool isReference) {
   llvm::StringSet<> wanted = missing(graph, strategy);
-  llvm::Expected<std::string> path = build(module, strategy);
-  if (!path)
-    return path.takeError();
-  auto model = load(*path);
+  auto model = load(module, strategy);
   if (!model)
     return model.takeError();
   llvm::Error error = time(**model, graph, strategy, wanted);

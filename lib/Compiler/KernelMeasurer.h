@@ -61,12 +61,10 @@ public:
   llvm::StringSet<> missing(const OperatorGraph &graph,
                             const Strategy &strategy) const;
   /// Compiles `graph`, a module with a topology and without tasks, under the
-  /// strategy, as the setting says. Returns the path of the model. Fails with
-  /// the reason, a lack of memory for instance.
-  llvm::Expected<std::string> build(mlir::ModuleOp graph,
-                                    const Strategy &strategy);
-  /// Loads what build() made, whose files go away.
-  llvm::Expected<std::unique_ptr<TimedModel>> load(llvm::StringRef path);
+  /// strategy, as the setting says, and loads the model, whose files go away.
+  /// Fails with the reason, a lack of memory for instance.
+  llvm::Expected<std::unique_ptr<TimedModel>> load(mlir::ModuleOp graph,
+                                                   const Strategy &strategy);
   /// Runs a strategy of a graph and keeps the times of its kernels; those that
   /// are missing() are repeated until they are known well, all if none is. What
   /// the library applies behind a kernel is part of its time.
@@ -89,6 +87,9 @@ public:
   const Statistics &statistics() const { return statistics_; }
 
 private:
+  /// The first half of load(): the path of the model.
+  llvm::Expected<std::string> build(mlir::ModuleOp graph,
+                                    const Strategy &strategy);
   /// measure() of a model that was compiled under `strategy`.
   llvm::Error time(TimedModel &model, const OperatorGraph &graph,
                    const Strategy &strategy, const llvm::StringSet<> &wanted);

@@ -34,11 +34,7 @@ static constexpr double shareOfBudget = 1.0 / 6, shareOfMemory = 0.5;
 static constexpr size_t mostNamed = 2;
 
 llvm::Error Compilation::load(Trial &trial) {
-  llvm::Expected<std::string> path =
-      measurer_->build(*module_, trial.candidate.strategy);
-  if (!path)
-    return path.takeError();
-  auto model = measurer_->load(*path);
+  auto model = measurer_->load(*module_, trial.candidate.strategy);
   if (!model)
     return model.takeError();
   trial.model = std::move(*model);

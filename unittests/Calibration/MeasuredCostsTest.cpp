@@ -199,12 +199,13 @@ TEST(ComparableTimesTest, ReferenceSaysHowFastEachDeviceIs) {
   now.kernels = {{{0, "new"}, timeOf(600, 4)},
                  {{1, "new"}, timeOf(140, 12)},
                  {{1, "known"}, timeOf(500, 4)},
-                 {{2, "elsewhere"}, timeOf(70, 1)}};
+                 {{2, "elsewhere"}, timeOf(70, 1)},
+                 {{2, "known"}, timeOf(10, 1)}};
   std::map<std::string, double> times = comparableTimes(now, knownCosts());
   EXPECT_EQ(times.size(), 3u);
   EXPECT_NEAR(times["new"], (4 * 300 + 12 * 280) / 16.0, 1e-9);
-  EXPECT_NEAR(times["known"], 1000, 1e-9);
-  // A device on which no reference ran.
+  EXPECT_NEAR(times["known"], (4 * 1000 + 1 * 10) / 5.0, 1e-9);
+  // A device on which no reference ran, and little that is known.
   EXPECT_NEAR(times["elsewhere"], 70, 1e-9);
 }
 
