@@ -240,6 +240,8 @@ private:
   /// Lets the fastest named strategy whose kernels are all known be the
   /// reference of what is measured, if there is one.
   void loadReference(const ModuleProblem &problem);
+  void setReference(const Candidate &candidate,
+                    std::unique_ptr<TimedModel> model);
   /// Measures the kernels of the candidates that fit, the fastest first, until
   /// searchSeconds() is `untilSeconds`.
   llvm::Error measureAll(ModuleProblem &problem,
@@ -264,7 +266,9 @@ private:
   /// Which of the named ones run beside measuredChoice_, that one first.
   std::vector<Candidate> firstTrials(const ModuleProblem &problem,
                                      const std::vector<Candidate> &named) const;
-  llvm::Error load(Trial &trial);
+  /// Loads the model of a trial; with CompilerOptions::tuneSeconds, what its
+  /// kernels take is measured once more.
+  llvm::Error load(const ModuleProblem &problem, Trial &trial);
   /// Loads a candidate and adds it to the trials; one that cannot be run is
   /// left out.
   llvm::Error tryCandidate(const ModuleProblem &problem, Candidate candidate,

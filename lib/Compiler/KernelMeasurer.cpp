@@ -226,27 +226,14 @@ KernelMeasurer::load(ModuleOp graph, const Strategy &strategy) {
   return model;
 }
 
-llvm::Error KernelMeasurer::loadReference(ModuleOp module,
-                                          const Strategy &strategy) {
-  auto model = load(module, strategy);
-  if (!model)
-    return model.takeError();
-  // The first step touches the memory.
-  if (llvm::Expected<int64_t> ns = (*model)->step(); !ns)
-    return ns.takeError();
-  reference_ = std::move(*model);
-  return llvm::Error::success();
-}
-
-llvm::Error KernelMeasurer::measure(ModuleOp module, const OperatorGraph &graph,
-                                    const Strategy &strategy,
-                                    bool isReference) {
+llvm::Expected<std::unique_ptr<TimedModel>>
+KernelMeasurer::measure(ModuleOp module, const OperatorGraph &graph,
+                        const Strategy &strategy) {
   llvm::StringSet<> wanted = missing(graph, strategy);
   auto model = load(module, strategy);
   if (!model)
     return model.takeError();
-  llvm::Error error = time(**model, graph, strategy, wanted);
-  if (!error && isReference && !reference_)
-    reference_ = std::move(*model);
-  return error;
+  if (llvm::Error error = time(**model, graph, strategy, wanted))
+    return std::move(error);
+  return model;
 }

@@ -70,14 +70,16 @@ public:
   /// the library applies behind a kernel is part of its time.
   ///
   /// All times are as if the devices had the speed that they had when they were
-  /// measured first (comparableTimes()). With `isReference`, the first model
-  /// that is measured stays loaded, and runs in turn with those that follow.
-  llvm::Error measure(mlir::ModuleOp module, const OperatorGraph &graph,
-                      const Strategy &strategy, bool isReference);
-  /// @{ A reference, whose kernels are all known: none is missing().
+  /// measured first (comparableTimes()). Returns the model.
+  llvm::Expected<std::unique_ptr<TimedModel>>
+  measure(mlir::ModuleOp module, const OperatorGraph &graph,
+          const Strategy &strategy);
+  /// @{ The model that runs in turn with those that are measured, or null. Its
+  /// kernels are all known: none is missing().
+  void setReference(std::unique_ptr<TimedModel> model) {
+    reference_ = std::move(model);
+  }
   bool hasReference() const { return reference_ != nullptr; }
-  llvm::Error loadReference(mlir::ModuleOp module, const Strategy &strategy);
-  void dropReference() { reference_.reset(); }
   /// @}
 
   /// All that is known, as a file for readCosts(). Another one after every

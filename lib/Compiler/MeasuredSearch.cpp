@@ -117,10 +117,20 @@ void Compilation::loadReference(const ModuleProblem &problem) {
       });
   if (best == known.end())
     return;
-  // Without one, kernels are measured nevertheless.
-  llvm::consumeError(measurer_->loadReference(*module_, best->strategy));
-  if (measurer_->hasReference())
-    referenceName_ = best->name;
+  auto model = measurer_->load(*module_, best->strategy);
+  // The first step touches the memory. Without a reference, kernels are
+  // measured nevertheless.
+  if (!model)
+    return llvm::consumeError(model.takeError());
+  if (llvm::Expected<int64_t> ns = (*model)->step(); !ns)
+    return llvm::consumeError(ns.takeError());
+  setReference(*best, std::move(*model));
+}
+
+void Compilation::setReference(const Candidate &candidate,
+                               std::unique_ptr<TimedModel> model) {
+  measurer_->setReference(std::move(model));
+  referenceName_ = candidate.name;
 }
 
 llvm::Error Compilation::measureAll(ModuleProblem &problem,
@@ -158,14 +168,15 @@ llvm::Error Compilation::measureAll(ModuleProblem &problem,
     if (std::exchange(isFirst, false) && !measurer_->hasReference())
       loadReference(problem);
     tried[next - candidates.data()] = true;
-    if (llvm::Error error = measurer_->measure(
-            *module_, problem.extracted.graph, next->strategy,
-            canBeReference(problem, next->strategy)))
+    auto model =
+        measurer_->measure(*module_, problem.extracted.graph, next->strategy);
+    if (!model)
       warn("expected to measure strategy '" + next->name +
-           "', got: " + llvm::toString(std::move(error)) +
+           "', got: " + llvm::toString(model.takeError()) +
            "; its kernels keep analytic costs");
-    if (referenceName_.empty() && measurer_->hasReference())
-      referenceName_ = next->name;
+    else if (!measurer_->hasReference() &&
+             canBeReference(problem, next->strategy))
+      setReference(*next, std::move(*model));
     if (llvm::Error error = takeMeasuredCosts(problem))
       return error;
     last = searchSeconds() - begun;
@@ -308,7 +319,7 @@ llvm::Error Compilation::measureCosts(ModuleProblem &problem) {
   if (measuredChoice_ && (options_.tuneSeconds || !searchEnded_))
     if (llvm::Error error = tune(problem, candidates))
       return error;
-  measurer_->dropReference();
+  measurer_->setReference(nullptr);
   describeMeasuring(problem, candidates);
   return llvm::Error::success();
 }

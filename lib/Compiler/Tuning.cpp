@@ -33,8 +33,13 @@ static constexpr size_t mostSteps = 60;
 static constexpr double shareOfBudget = 1.0 / 6, shareOfMemory = 0.5;
 static constexpr size_t mostNamed = 2;
 
-llvm::Error Compilation::load(Trial &trial) {
-  auto model = measurer_->load(*module_, trial.candidate.strategy);
+llvm::Error Compilation::load(const ModuleProblem &problem, Trial &trial) {
+  const Strategy &strategy = trial.candidate.strategy;
+  // What its kernels take is better known with every run.
+  auto model =
+      options_.tuneSeconds
+          ? measurer_->measure(*module_, problem.extracted.graph, strategy)
+          : measurer_->load(*module_, strategy);
   if (!model)
     return model.takeError();
   trial.model = std::move(*model);
@@ -72,15 +77,7 @@ llvm::Error Compilation::tryCandidate(const ModuleProblem &problem,
                                       std::vector<Trial> &trials) {
   Trial trial;
   trial.candidate = std::move(candidate);
-  // What its kernels take is better known with every run.
-  llvm::Error error =
-      options_.tuneSeconds
-          ? measurer_->measure(*module_, problem.extracted.graph,
-                               trial.candidate.strategy, false)
-          : llvm::Error::success();
-  if (!error)
-    error = load(trial);
-  if (error) {
+  if (llvm::Error error = load(problem, trial)) {
     warn("expected to run strategy '" + trial.candidate.name +
          "', got: " + llvm::toString(std::move(error)) + "; going on without");
     return llvm::Error::success();
