@@ -232,18 +232,14 @@ namespace {
 class BatchNormGradients {
 public:
   BatchNormGradients(BatchNormOp op, Build &b, Value dy)
-      : op_(op), b_(b), dy_(dy), axes_(axesOfChannels(shapeOf(dy).size())),
-        perElement_(b.resultAccess()) {
-    perChannel_.dims = {perElement_.dims[1]};
-    column_.assign(shapeOf(dy).size() - 1, 1);
-    column_[0] = shapeOf(op.getScale())[0];
-  }
+      : op_(op), b_(b), dy_(dy), axes_(axesOfChannels(shapeOf(dy).size())) {}
 
   /// Of x, with given statistics.
   Value ofX();
   /// Of x, whose statistics the batch norm has: with means over the N elements
   /// of a channel, scale / sqrt(variance + epsilon) * (dy - mean(dy) - z *
-  /// mean(dy * z)) (Ioffe and Szegedy, 2015, section 3).
+  /// mean(dy * z)) (Ioffe and Szegedy, 2015, section 3). Batch norms of its own
+  /// say that, all per element, so that it becomes one operation.
   Value ofBatch();
   /// The sum of dy * z.
   Value ofScale();
@@ -251,89 +247,64 @@ public:
   Value ofBias();
 
 private:
-  Value column(Value perChannel);
   Value sum(Value x);
-  Value deviations();
-  Value shiftedVariance();
+  Value norm(Value x, Value scale, Value bias, Value mean);
+  Value perChannel(double number);
 
   BatchNormOp op_;
   Build &b_;
   Value dy_;
   SmallVector<int64_t> axes_;
-  ValueAccess perElement_, perChannel_;
-  Shape column_;
-  Value sumOfDy_, deviations_; ///< Once they are built.
+  Value ofScale_, ofBias_; ///< Once they are built.
 };
 } // namespace
-
-/// A value per channel, so that it broadcasts to x.
-Value BatchNormGradients::column(Value perChannel) {
-  b_.setFrame(perChannel_);
-  Value result = b_.reshape(perChannel, column_);
-  b_.setFrame(perElement_);
-  return result;
-}
 
 /// Over all but the channels.
 Value BatchNormGradients::sum(Value x) {
   return b_.join(b_.create<ReduceOp>(op_.getScale().getType(), x,
                                      ReduceKind::Sum, axes_,
                                      /*keepdims=*/false, llvm::APFloat(1.0f)),
-                 perElement_);
+                 b_.resultAccess());
 }
 
-/// The sum of dy * (x - mean).
-Value BatchNormGradients::deviations() {
-  if (!deviations_)
-    deviations_ = sum(b_.mul(dy_, b_.sub(op_.getX(), column(op_.getMean()))));
-  return deviations_;
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias.
+Value BatchNormGradients::norm(Value x, Value scale, Value bias, Value mean) {
+  return b_
+      .join(b_.create<BatchNormOp>(x, scale, bias, mean, op_.getVariance(),
+                                   op_.getEpsilon(), /*of_batch=*/false),
+            b_.sameLoops())
+      .getResult();
 }
 
-Value BatchNormGradients::shiftedVariance() {
-  b_.setFrame(perChannel_);
-  return b_.add(op_.getVariance(), op_.getEpsilon().convertToDouble());
+Value BatchNormGradients::perChannel(double number) {
+  return b_.numbers(shapeOf(op_.getScale()), elementType(dy_), number);
 }
 
 Value BatchNormGradients::ofX() {
-  b_.setFrame(perChannel_);
-  Value factor = b_.mul(op_.getScale(), b_.pow(shiftedVariance(), -0.5));
-  return b_.mul(dy_, column(factor));
+  Value zero = perChannel(0);
+  return norm(dy_, op_.getScale(), zero, zero);
 }
 
 Value BatchNormGradients::ofBatch() {
-  Value deviations = this->deviations(), sumOfDy = ofBias();
   double count = 1;
   for (int64_t axis : axes_)
     count *= static_cast<double>(shapeOf(dy_)[axis]);
-  b_.setFrame(perChannel_);
-  Value meanOfDy = b_.mul(sumOfDy, 1 / count);
-  Value slope = b_.div(b_.mul(b_.mul(op_.getScale(), deviations), -1 / count),
-                       shiftedVariance());
-  Value zero = b_.numbers(column_[0], elementType(dy_), 0);
-  b_.setFrame(perElement_);
-  auto norm = [&](Value x, Value scale, Value mean) {
-    return b_
-        .join(b_.create<BatchNormOp>(x, scale, zero, mean, op_.getVariance(),
-                                     op_.getEpsilon(), /*of_batch=*/false),
-              b_.sameLoops())
-        .getResult();
-  };
-  return b_.add(norm(dy_, op_.getScale(), meanOfDy),
-                norm(op_.getX(), slope, op_.getMean()));
+  Value sums = norm(op_.getX(), ofScale(), ofBias(), op_.getMean());
+  Value zero = perChannel(0);
+  return norm(b_.sub(dy_, b_.mul(sums, 1 / count)), op_.getScale(), zero, zero);
 }
 
 Value BatchNormGradients::ofScale() {
-  Value deviations = this->deviations();
-  b_.setFrame(perChannel_);
-  Value result = b_.mul(deviations, b_.pow(shiftedVariance(), -0.5));
-  b_.setFrame(perElement_);
-  return result;
+  if (!ofScale_)
+    ofScale_ = sum(b_.mul(
+        dy_, norm(op_.getX(), perChannel(1), perChannel(0), op_.getMean())));
+  return ofScale_;
 }
 
 Value BatchNormGradients::ofBias() {
-  if (!sumOfDy_)
-    sumOfDy_ = sum(dy_);
-  return sumOfDy_;
+  if (!ofBias_)
+    ofBias_ = sum(dy_);
+  return ofBias_;
 }
 
 static MaybeGradients batchNorm(BatchNormOp op, Build &b,
