@@ -215,6 +215,7 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
         {"--search", options.search != CompilerOptions().search},
         {"--start", !options.startSearches.empty()},
         {"--random-starts", options.searchStarts.has_value()},
+        {"--chains", options.chains != CompilerOptions().chains},
         {"--search-state", !options.searchState.empty()}};
     for (const auto &[option, isGiven] : ofSearches)
       if (isGiven)

@@ -93,6 +93,7 @@ StrategyRequest Compilation::requestOf(const std::string &name) {
   search.proposals = options_.proposals;
   search.stagnation = options_.stagnation;
   search.seed = options_.seed;
+  search.chains = options_.chains;
   search.stateFile = options_.searchState;
   if (options_.searchStarts) {
     search.namedStarts = false;

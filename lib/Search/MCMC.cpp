@@ -46,8 +46,7 @@ MarkovSearch::MarkovSearch(const SearchProblem &problem,
       parts_(subMachines(problem.topology)), begin_(Clock::now()),
       mix_(options.onlyKind ? ProposalMix(*options.onlyKind)
                             : ProposalMix(problem.graph)) {
-  // The same number on any machine: what is found must not depend on it.
-  size_t count = 4;
+  auto count = static_cast<size_t>(std::max(options.chains, 1));
   if (!options.namedStarts)
     count = std::clamp<size_t>(options.randomStarts + options.starts.size(), 1,
                                count);
@@ -65,6 +64,8 @@ MarkovSearch::MarkovSearch(const SearchProblem &problem,
   unsigned doublings = llvm::Log2_32_Ceil(problem.topology.numDevices());
   leastPatience_ =
       std::clamp<uint64_t>(2000 * groups * doublings, 20000, 200000);
+  // For as long as four chains look for it.
+  leastPatience_ = leastPatience_ * std::max<size_t>(chains_.size(), 4) / 4;
   limit_ = options.proposals ? options.proposals : UINT64_MAX;
 }
 

@@ -28,6 +28,7 @@ struct SearchPass : impl::SearchPassBase<SearchPass> {
     request.search.budgetSeconds = budget;
     request.search.proposals = proposals;
     request.search.seed = seed;
+    request.search.chains = chains;
     FailureOr<ChosenStrategy> chosen = configure(getOperation(), request, cost);
     if (failed(chosen))
       return signalPassFailure();

@@ -247,6 +247,13 @@ static void declareStrategy(CLI::App &app, CommandLine &line) {
                  "20,000 to 200,000 by the sizes of graph and machine)")
       ->check(wholeNumber<uint64_t>(1))
       ->type_name("N");
+  app.add_option("--chains", line.options.chains,
+                 "Markov chains of --search=mcmc (up to 1000), each of which "
+                 "keeps a core busy; what is found depends on their number, "
+                 "and not on that of the cores")
+      ->check(wholeNumber<int32_t>(1, 1000))
+      ->type_name("N")
+      ->capture_default_str();
   app.add_option("--search-state", line.options.searchState,
                  "Keep the search in a file, and go on from there if it exists")
       ->type_name("FILE.json");

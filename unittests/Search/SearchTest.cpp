@@ -97,6 +97,30 @@ TEST(Search, DependsOnNothingButTheSeed) {
   EXPECT_NE(third->accepted, first->accepted);
 }
 
+TEST(Search, HasAsManyChainsAsItIsTold) {
+  CostModel costs;
+  Topology machine = realistic(4);
+  OperatorGraph graph = inception(1, 1);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.proposals = 600;
+  options.stagnation = 2000;
+  options.budgetSeconds = 600;
+  for (int32_t chains : {1, 3, 6}) {
+    options.chains = chains;
+    options.threads = 1;
+    auto alone = run(createMCMC(), problem, options);
+    options.threads = 5;
+    auto together = run(createMCMC(), problem, options);
+    ASSERT_TRUE(alone && together);
+    EXPECT_EQ(alone->strategy, together->strategy);
+    EXPECT_EQ(alone->accepted, together->accepted);
+    // Every chain tries the same number.
+    EXPECT_GE(alone->proposals, options.proposals);
+    EXPECT_LT(alone->proposals, options.proposals + chains);
+  }
+}
+
 TEST(Search, BeatsItsStartsAtBatchOne) {
   // Where data parallelism cannot help, convolutions are split otherwise.
   CostModel costs;

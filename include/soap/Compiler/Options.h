@@ -194,6 +194,7 @@ struct CompilerOptions {
   uint64_t proposals = 0;  ///< Limit of a search; 0: none.
   uint64_t stagnation = 0; ///< As in SearchOptions.
   uint64_t seed = 0;       ///< Of the search and of random strategies.
+  int32_t chains = 4;      ///< As in SearchOptions.
   /// Search from so many random strategies, and strategies with the least sum
   /// of costs, but no named ones.
   std::optional<int32_t> searchStarts;

@@ -63,9 +63,13 @@ struct SearchOptions {
   /// Stop after so many proposals, over all chains, without a strategy that is
   /// better by 0.1%. 0: a quarter of `proposals`. Without that, too: twice as
   /// many as it took to find the last one, but at least 2,000 for each
-  /// operation and each doubling of devices (within 20,000 and 200,000).
+  /// operation and each doubling of devices (within 20,000 and 200,000; for
+  /// more than four chains as many times more).
   uint64_t stagnation = 0;
   uint64_t seed = 0;
+  /// Markov chains, each of which can keep a core busy. What is found depends
+  /// on their number, and not on that of the threads.
+  int32_t chains = 4;
   /// Strategies to start from beside the algorithm's own.
   std::vector<Strategy> starts;
   /// Without: only `starts` and random ones.

@@ -172,6 +172,7 @@ def SearchPass : Pass<"soap-search", "::mlir::ModuleOp"> {
     Option<"proposals", "proposals", "uint64_t", "0",
            "Limit in proposals; 0 follows from the size of the graph">,
     Option<"seed", "seed", "uint64_t", "0", "Seed">,
+    Option<"chains", "chains", "int32_t", "4", "Markov chains of mcmc">,
     Option<"cost", "cost", "std::string", "\"\"", "File of measured costs">,
   ];
   let statistics = [

@@ -17,8 +17,9 @@
 // CHECK: nn.fused({{.*}}nn.group = #nn.group<"bn.mean", {d0 = "d0", d1 = "d1", d2 = "d2"}>
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: nn.batch_norm
+// CHECK-NEXT: nn.mul
+// CHECK-NEXT: nn.sub
 // CHECK-NEXT: nn.batch_norm
-// CHECK-NEXT: nn.add
 // CHECK: nn.conv_backward_filter
 func.func @main() {
   %x = nn.input {nn.name = "x"} : tensor<2x3x9xf32>

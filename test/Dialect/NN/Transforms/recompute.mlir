@@ -48,7 +48,7 @@ func.func @main() {
 // CHECK: %[[DROP:.*]] = nn.dropout %[[NORM]], %{{.*}} {{.*}}nn.name = "act2.again", ratio = 5.000000e-01 : f64, seed = [[SEED]] : i64}
 // CHECK: nn.matmul %[[DROP]], {{.*}}nn.name = "fc2.grad_1", transpose_a}
 // CHECK-NOT: .again
-// CHECK: nn.pow {{.*}}nn.after = "act1.grad_3", {{.*}}nn.name = "act1.grad_5"
+// CHECK: nn.batch_norm {{.*}}nn.after = "act2.grad", {{.*}}nn.name = "act1.grad_1"
 // CHECK: nn.write %[[RUNNING]], %{{.*}}nn.name = "mean.write"
 // CHECK-NOT: nn.write {{.*}}"mean
 func.func @main() {
