@@ -215,6 +215,8 @@ LogicalResult Proof::provePrograms(ModuleOp module) {
     return failure();
   programs_.emplace();
   memory_.emplace();
+  if (failed(soaprt::verifyMessages(*read)))
+    return failure();
   for (auto device : read->getOps<soaprt::DeviceOp>()) {
     if (failed(soaprt::verifyProgram(device, *programs_)) ||
         failed(soaprt::checkMemoryPlan(device)))

@@ -9,6 +9,7 @@
 #include "MinimumCut.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Target/ChosenTarget.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -253,7 +254,8 @@ struct AssignLayoutsPass
       ++numChannelsLast;
       changed = true;
     }
-    if (changed && failed(renewKernels(symbols)))
+    if (changed && (failed(renewKernels(symbols)) ||
+                    failed(soaprt::verifyMessages(getOperation()))))
       signalPassFailure();
   }
 

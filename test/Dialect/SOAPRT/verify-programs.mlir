@@ -246,3 +246,41 @@ soaprt.device @d0 id 0 activations 256 parameters 0 {
     soaprt.launch "y" @k0(%x : !soaprt.buffer<32xf32, activations>) to (%y : !soaprt.buffer<32xf32, activations>) stream compute
   }
 }
+
+// -----
+
+// Tests that both ends of a message have one order of elements.
+soaprt.device @d0 id 0 activations 384 parameters 0 {
+  %a = soaprt.buffer at 0 : !soaprt.buffer<1x2x2x2xf32, activations, channels_last>
+  soaprt.init {}
+  soaprt.main {
+    %t0 = soaprt.copy "a" () to (%a : !soaprt.buffer<1x2x2x2xf32, activations, channels_last>) [] fill 1.0 : f32 stream compute
+    // expected-note @below {{the row that sends it}}
+    %t1 = soaprt.exchange "a" tag 3 send (%a : !soaprt.buffer<1x2x2x2xf32, activations, channels_last>) to [1] receive () from [] waits(%t0) stream communication
+  }
+}
+soaprt.device @d1 id 1 activations 384 parameters 0 {
+  %a = soaprt.buffer at 0 : !soaprt.buffer<1x2x2x2xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    // expected-error @below {{expected to receive '!soaprt.buffer<1x2x2x2xf32, activations, channels_last>', as device 0 sends it with tag 3, got: '!soaprt.buffer<1x2x2x2xf32, activations>'}}
+    %t0 = soaprt.exchange "a" tag 3 send () to [] receive (%a : !soaprt.buffer<1x2x2x2xf32, activations>) from [0] stream communication
+  }
+}
+
+// -----
+
+// Tests that what is sent to a device of the module is received there.
+soaprt.device @d0 id 0 activations 384 parameters 0 {
+  %a = soaprt.buffer at 0 : !soaprt.buffer<8xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    %t0 = soaprt.copy "a" () to (%a : !soaprt.buffer<8xf32, activations>) [] fill 1.0 : f32 stream compute
+    // expected-error @below {{expected as many sends as receives from device 0 to 1 with tag 3, got: 1 and 0}}
+    %t1 = soaprt.exchange "a" tag 3 send (%a : !soaprt.buffer<8xf32, activations>) to [1] receive () from [] waits(%t0) stream communication
+  }
+}
+soaprt.device @d1 id 1 activations 384 parameters 0 {
+  soaprt.init {}
+  soaprt.main {}
+}

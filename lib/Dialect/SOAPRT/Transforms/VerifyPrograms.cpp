@@ -387,6 +387,8 @@ struct VerifyProgramsPass
     for (auto device : getOperation().getOps<DeviceOp>())
       if (failed(verifyProgram(device, statistics)))
         return signalPassFailure();
+    if (failed(verifyMessages(getOperation())))
+      return signalPassFailure();
     if (report)
       emitRemark(getOperation().getLoc())
           << "programs: " << statistics.rows << " rows, " << statistics.waits

@@ -76,7 +76,9 @@ def VerifyProgramsPass
       buffer that it reads: none that no row wrote, none that another buffer has
       taken over;
     - streams and waits alone say that the row which writes what it reads has
-      ended, and, before it writes, that all rows which touch the same bytes have.
+      ended, and, before it writes, that all rows which touch the same bytes have;
+    - what a device receives from another one of the module is what that one
+      sends, in one order of elements.
 
     Expects streams and offsets. Changes nothing. With `report`, says in a remark
     what was proved.

@@ -29,6 +29,12 @@ struct ProgramStatistics {
 mlir::LogicalResult verifyProgram(DeviceOp device,
                                   ProgramStatistics &statistics);
 
+/// Proves that what devices of a module receive from each other is what is
+/// sent: the n-th send from one to another with a tag and the n-th receive have
+/// buffers of one element type, size and order, and of one shape where channels
+/// are last. Emits the first violation as an error.
+mlir::LogicalResult verifyMessages(mlir::ModuleOp module);
+
 /// The attribute of a device with the memory that the topology gives it, in
 /// bytes; absent or 0: unlimited.
 inline llvm::StringLiteral memoryBytesAttrName() {
