@@ -26,6 +26,10 @@
 // FOLDED: nn.attention {{.*}}bf16
 // FOLDED: nn.attention {{.*}}bf16
 
+// Tests that it counts, and is simulated, as a product of bf16.
+// RUN: soap-compile %s --precision=bf16 --mcpu=x86-64-v3 --devices=1 --strategy=single --calibration=none --emit=report 2> %t/warnings | FileCheck %s --check-prefix=COUNT
+// COUNT: products: 2 of bf16
+
 // Tests that a model with such attention runs, whether this processor multiplies
 // bf16 or not. Scores of all of its heads are large enough.
 // RUN: sed 's/tensor<1x3x/tensor<4x3x/g; s/tensor<1x1x1x64xf32>/tensor<4x1x1x64xf32>/g' %s > %t/large.mlir

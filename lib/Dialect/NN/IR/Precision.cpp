@@ -41,6 +41,8 @@ std::optional<Precision> nn::precisionOf(Operation *op) {
   bool tf32 = op->getInherentAttr("tf32").value_or(Attribute()) != nullptr;
   if (isRecurrentLayer(op))
     return tf32 ? std::optional(Precision::TF32) : std::nullopt;
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return attention.getBf16() ? std::optional(Precision::BF16) : std::nullopt;
   if (!isProduct(op))
     return std::nullopt;
   if (multipliesBytes(op))

@@ -31,8 +31,8 @@ bool isByteTensor(mlir::Value value);
 /// a sign or without one, and whose result is i32.
 bool multipliesBytes(mlir::Operation *op);
 
-/// What a product multiplies, or a recurrent layer that may round to TF32.
-/// Nothing for other operations, and for products of other types, as i32 and
+/// What a product multiplies, or a recurrent layer that may round to TF32, or
+/// an attention that may round to bf16. Nothing for other operations, and for products of other types, as i32 and
 /// f64, of which there is one kind each.
 std::optional<Precision> precisionOf(mlir::Operation *op);
 
