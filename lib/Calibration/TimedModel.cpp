@@ -10,6 +10,7 @@
 #include "soap/Runtime/Runtime.h"
 #include "soap/Tensors/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -166,10 +167,18 @@ TimedModel::timeKernels(const llvm::StringSet<> &wanted, double spread,
   // Long steps vary less. The machine's speed changes within seconds.
   constexpr int leastSteps = 5, fewestSteps = 3;
   constexpr double turnSeconds = 0.2;
-  for (TimedModel *model : {this, reference})
-    if (model)
-      if (llvm::Error error = model->setTracing(true))
-        return std::move(error);
+  auto trace = [&](bool enabled) {
+    llvm::Error errors = llvm::Error::success();
+    for (TimedModel *model : {this, reference})
+      if (model)
+        errors =
+            llvm::joinErrors(std::move(errors), model->setTracing(enabled));
+    return errors;
+  };
+  // Also behind an error: a reference runs beside other models, too.
+  auto stop = llvm::make_scope_exit([&] { llvm::consumeError(trace(false)); });
+  if (llvm::Error error = trace(true))
+    return std::move(error);
   Times times, others;
   auto isKnown = [&] {
     return llvm::all_of(times, [&](const auto &entry) {
@@ -196,10 +205,6 @@ TimedModel::timeKernels(const llvm::StringSet<> &wanted, double spread,
     counted += *steps;
     own += std::chrono::duration<double>(Clock::now() - begun).count();
   }
-  for (TimedModel *model : {this, reference})
-    if (model)
-      if (llvm::Error error = model->setTracing(false))
-        return std::move(error);
   return Measurement{summarizeAll(std::move(times)),
                      summarizeAll(std::move(others))};
 }
