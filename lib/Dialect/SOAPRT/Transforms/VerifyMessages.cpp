@@ -7,8 +7,9 @@
 
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Testing/PlantedFault.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/DenseSet.h"
+#include <map>
+#include <tuple>
 
 using namespace mlir;
 using namespace soap;
@@ -45,7 +46,7 @@ LogicalResult soap::soaprt::verifyMessages(ModuleOp module) {
   llvm::DenseSet<int32_t> devices;
   for (auto device : module.getOps<DeviceOp>())
     devices.insert(static_cast<int32_t>(device.getId()));
-  llvm::MapVector<Key, Ends, std::map<Key, unsigned>> messages;
+  std::map<Key, Ends> messages;
   for (auto device : module.getOps<DeviceOp>()) {
     auto self = static_cast<int32_t>(device.getId());
     for (MainOp main : device.getMains())

@@ -32,8 +32,8 @@ bool isByteTensor(mlir::Value value);
 bool multipliesBytes(mlir::Operation *op);
 
 /// What a product multiplies, or a recurrent layer that may round to TF32, or
-/// an attention that may round to bf16. Nothing for other operations, and for products of other types, as i32 and
-/// f64, of which there is one kind each.
+/// an attention that may round to bf16. Nothing for other operations, and for
+/// products of other types, as i32 and f64, of which there is one kind each.
 std::optional<Precision> precisionOf(mlir::Operation *op);
 
 /// How many products in the body of `op` multiply what, in the order of the
