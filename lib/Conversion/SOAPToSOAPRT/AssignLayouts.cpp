@@ -9,6 +9,7 @@
 #include "MinimumCut.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "soap/Dialect/SOAPRT/Transforms/Messages.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Target/ChosenTarget.h"
 #include "soap/Testing/PlantedFault.h"
@@ -45,8 +46,11 @@ public:
       : symbols_(symbols), target_(target) {
     for (auto device : module.getOps<soaprt::DeviceOp>())
       add(device);
-    for (const auto &[message, ends] : messages_)
-      join(ends);
+    for (const auto &[key, ends] : soaprt::collectMessages(module))
+      for (size_t n = 0; n < std::max(ends.sends.size(), ends.receives.size());
+           ++n)
+        join(n < ends.sends.size() ? ends.sends[n].buffer : Value(),
+             n < ends.receives.size() ? ends.receives[n].buffer : Value());
   }
 
   /// The buffers that have channels last.
@@ -65,12 +69,6 @@ private:
   /// A copy that reorders moves single elements, the library's reorders blocks
   /// of them.
   static constexpr int64_t copyFactor = 4;
-  /// What leaves a device and what arrives of it.
-  struct Message {
-    Value sent, received;
-  };
-  /// Sender, receiver, tag, and number among those of the three.
-  using MessageKey = std::tuple<int32_t, int32_t, int32_t, int32_t>;
 
   void add(soaprt::DeviceOp device) {
     for (auto buffer : device.getBlock().getOps<soaprt::BufferOp>()) {
@@ -114,7 +112,7 @@ private:
     TypeSwitch<Operation *>(row)
         .Case([&](soaprt::LaunchOp launch) { visit(launch); })
         .Case([&](soaprt::CopyOp copy) { visit(copy); })
-        .Case([&](soaprt::ExchangeOp exchange) { visit(exchange); })
+        .Case([&](soaprt::ExchangeOp) {}) // join() knows both ends.
         .Default([&](Operation *) { keepAllRowMajor(row); });
   }
 
@@ -134,31 +132,16 @@ private:
     }
   }
 
-  /// The bytes of a message are those of a whole buffer, in its order.
-  void visit(soaprt::ExchangeOp exchange) {
-    auto self = static_cast<int32_t>(
-        exchange->getParentOfType<soaprt::DeviceOp>().getId());
-    auto tag = static_cast<int32_t>(exchange.getTag());
-    auto next = [&](int32_t from, int32_t to, bool isSend) -> Message & {
-      return messages_[{from, to, tag, counts_[{from, to, tag, isSend}]++}];
-    };
-    for (auto [buffer, peer] :
-         llvm::zip_equal(exchange.getSends(), exchange.getDestinations()))
-      next(self, peer, true).sent = buffer;
-    for (auto [buffer, peer] :
-         llvm::zip_equal(exchange.getReceives(), exchange.getOrigins()))
-      next(peer, self, false).received = buffer;
-  }
-
-  /// Both ends of a message have one order.
-  void join(const Message &ends) {
-    auto sent = ends.sent ? nodeOf(ends.sent) : std::nullopt;
-    auto received = ends.received ? nodeOf(ends.received) : std::nullopt;
-    if (SOAP_FAULT("message-order") && ends.received)
-      return keepRowMajor(ends.received);
-    if (sent && received)
-      return cut_.addDifference(*sent, *received, MinimumCut::forbidden);
-    for (Value buffer : {ends.sent, ends.received})
+  /// Both ends of a message have one order: its bytes are those of a whole
+  /// buffer. Null: an end that is not there.
+  void join(Value sent, Value received) {
+    auto from = sent ? nodeOf(sent) : std::nullopt;
+    auto to = received ? nodeOf(received) : std::nullopt;
+    if (SOAP_FAULT("message-order") && received)
+      return keepRowMajor(received);
+    if (from && to)
+      return cut_.addDifference(*from, *to, MinimumCut::forbidden);
+    for (Value buffer : {sent, received})
       if (buffer)
         keepRowMajor(buffer);
   }
@@ -225,8 +208,6 @@ private:
   SymbolTable &symbols_;
   const Target &target_;
   llvm::MapVector<Operation *, unsigned> nodes_;
-  std::map<MessageKey, Message> messages_;
-  std::map<std::tuple<int32_t, int32_t, int32_t, bool>, int32_t> counts_;
   MinimumCut cut_;
 };
 

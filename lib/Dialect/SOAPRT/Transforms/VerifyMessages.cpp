@@ -5,29 +5,36 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Dialect/SOAPRT/Transforms/Messages.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/DenseSet.h"
-#include <map>
-#include <tuple>
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::soaprt;
 
-namespace {
-/// One end of a message.
-struct End {
-  ExchangeOp exchange;
-  Value buffer;
-};
-/// Program, sender, receiver, tag.
-using Key = std::tuple<StringRef, int32_t, int32_t, int32_t>;
-/// The n-th send meets the n-th receive.
-struct Ends {
-  SmallVector<End> sends, receives;
-};
-} // namespace
+std::map<MessageKey, MessageEnds>
+soap::soaprt::collectMessages(ModuleOp module) {
+  std::map<MessageKey, MessageEnds> messages;
+  for (auto device : module.getOps<DeviceOp>()) {
+    auto self = static_cast<int32_t>(device.getId());
+    for (MainOp main : device.getMains())
+      for (auto exchange : main.getBlock().getOps<ExchangeOp>()) {
+        auto ends = [&](int32_t from, int32_t to) -> MessageEnds & {
+          return messages[{main.getProgram(), from, to,
+                           static_cast<int32_t>(exchange.getTag())}];
+        };
+        for (auto [buffer, peer] :
+             llvm::zip_equal(exchange.getSends(), exchange.getDestinations()))
+          ends(self, peer).sends.push_back({exchange, buffer});
+        for (auto [buffer, peer] :
+             llvm::zip_equal(exchange.getReceives(), exchange.getOrigins()))
+          ends(peer, self).receives.push_back({exchange, buffer});
+      }
+  }
+  return messages;
+}
 
 /// The bytes of a message are those of its buffer: elements of one type in one
 /// order, which is that of a shape unless it is row-major.
@@ -46,29 +53,14 @@ LogicalResult soap::soaprt::verifyMessages(ModuleOp module) {
   llvm::DenseSet<int32_t> devices;
   for (auto device : module.getOps<DeviceOp>())
     devices.insert(static_cast<int32_t>(device.getId()));
-  std::map<Key, Ends> messages;
-  for (auto device : module.getOps<DeviceOp>()) {
-    auto self = static_cast<int32_t>(device.getId());
-    for (MainOp main : device.getMains())
-      for (auto exchange : main.getBlock().getOps<ExchangeOp>()) {
-        auto ends = [&](int32_t from, int32_t to) -> Ends & {
-          return messages[{main.getProgram(), from, to,
-                           static_cast<int32_t>(exchange.getTag())}];
-        };
-        for (auto [buffer, peer] :
-             llvm::zip_equal(exchange.getSends(), exchange.getDestinations()))
-          if (devices.contains(peer))
-            ends(self, peer).sends.push_back({exchange, buffer});
-        for (auto [buffer, peer] :
-             llvm::zip_equal(exchange.getReceives(), exchange.getOrigins()))
-          if (devices.contains(peer))
-            ends(peer, self).receives.push_back({exchange, buffer});
-      }
-  }
+  auto messages = collectMessages(module);
   for (auto &[key, ends] : messages) {
     auto [program, from, to, tag] = key;
+    if (!devices.contains(from) || !devices.contains(to))
+      continue;
     if (ends.sends.size() != ends.receives.size()) {
-      End known = (ends.sends.empty() ? ends.receives : ends.sends).front();
+      MessageEnd known =
+          (ends.sends.empty() ? ends.receives : ends.sends).front();
       return known.exchange.emitOpError()
              << "expected as many sends as receives from device " << from
              << " to " << to << " with tag " << tag
