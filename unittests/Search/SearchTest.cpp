@@ -69,15 +69,21 @@ TEST(Search, FindsTheOptimumFromTenSeeds) {
   }
 }
 
+/// Ends after so many proposals, and by nothing else.
+static SearchOptions limitedTo(uint64_t proposals) {
+  SearchOptions options;
+  options.proposals = proposals;
+  options.stagnation = 2000;
+  options.budgetSeconds = 600;
+  return options;
+}
+
 TEST(Search, DependsOnNothingButTheSeed) {
   CostModel costs;
   Topology machine = realistic(4);
   OperatorGraph graph = inception(1, 1);
   SearchProblem problem{graph, machine, costs};
-  SearchOptions options;
-  options.proposals = 1501;
-  options.stagnation = 2000;
-  options.budgetSeconds = 600;
+  SearchOptions options = limitedTo(1501);
   options.seed = 5;
   options.threads = 1;
   auto first = run(createMCMC(), problem, options);
@@ -102,10 +108,7 @@ TEST(Search, HasAsManyChainsAsItIsTold) {
   Topology machine = realistic(4);
   OperatorGraph graph = inception(1, 1);
   SearchProblem problem{graph, machine, costs};
-  SearchOptions options;
-  options.proposals = 600;
-  options.stagnation = 2000;
-  options.budgetSeconds = 600;
+  SearchOptions options = limitedTo(600);
   for (int32_t chains : {1, 3, 6}) {
     options.chains = chains;
     options.threads = 1;
