@@ -17,7 +17,6 @@
 using namespace soap;
 using namespace soap::runtime;
 using namespace soap::test;
-using Kind = fb::FollowerKind;
 
 Guarded::Guarded(size_t bytes)
     : floats_((bytes + 63) / 64 * 16 + 32,
@@ -65,7 +64,7 @@ ConvolutionProblem
 ConvolutionProblem::transposed(const Shape &x, int64_t filters, int64_t groups,
                                bool bias, const Shape &window, uint32_t seed) {
   ConvolutionProblem problem;
-  problem.isTransposed = true;
+  problem.kind = Kind::Transposed;
   problem.conv.strides = window;
   problem.conv.dilations = {1, 1};
   problem.conv.pads_lo = problem.conv.pads_hi = {0, 0};
@@ -80,11 +79,12 @@ ConvolutionProblem::transposed(const Shape &x, int64_t filters, int64_t groups,
   return problem;
 }
 
-void ConvolutionProblem::follow(Kind kind, const Shape &shape, bool inPlace) {
+void ConvolutionProblem::follow(fb::FollowerKind kind, const Shape &shape,
+                                bool inPlace) {
   fb::FollowerT follower;
   follower.kind = kind;
   follower.in_place = inPlace;
-  if (kind == Kind::Clip) {
+  if (kind == fb::FollowerKind::Clip) {
     follower.alpha = -0.25F;
     follower.beta = 0.5F;
   }
@@ -101,10 +101,12 @@ void ConvolutionProblem::followAtRandom(std::mt19937 &random) {
     return std::uniform_int_distribution<int>(0, high)(random);
   };
   if (draw(2) == 0)
-    follow(Kind::Add, result, /*inPlace=*/true);
+    follow(fb::FollowerKind::Add, result, /*inPlace=*/true);
   for (int rest = draw(2); rest != 0; --rest) {
-    Kind kind = std::array{Kind::Relu, Kind::Clip, Kind::Add, Kind::Subtract,
-                           Kind::Multiply}[static_cast<size_t>(draw(4))];
+    fb::FollowerKind kind =
+        std::array{fb::FollowerKind::Relu, fb::FollowerKind::Clip,
+                   fb::FollowerKind::Add, fb::FollowerKind::Subtract,
+                   fb::FollowerKind::Multiply}[static_cast<size_t>(draw(4))];
     follow(kind, std::array{result, Shape{1, result[1], 1, 1},
                             Shape{}}[static_cast<size_t>(draw(2))]);
   }
@@ -135,39 +137,109 @@ static double windowSum(const ConvolutionProblem &problem, const Shape &at,
   return sum;
 }
 
-/// The same of a transposed one: the window of one pixel.
-static double pixelSum(const ConvolutionProblem &problem, const Shape &at) {
-  const Tensor &x = problem.operands[0], &w = problem.operands[1];
-  int64_t filters = w.shape[1], channels = x.shape[1] / problem.conv.groups;
-  double sum = 0;
-  for (int64_t c = 0; c != channels; ++c) {
-    int64_t channel = at[1] / filters * channels + c;
-    sum +=
-        x.values[static_cast<size_t>(
-            ((at[0] * x.shape[1] + channel) * x.shape[2] + at[2] / w.shape[2]) *
-                x.shape[3] +
-            at[3] / w.shape[3])] *
-        w.values[static_cast<size_t>(
-            ((channel * filters + at[1] % filters) * w.shape[2] +
-             at[2] % w.shape[2]) *
-                w.shape[3] +
-            at[3] % w.shape[3])];
+/// Calls body(row or column of y, index into the window) for all that read
+/// `at` of x, along a dimension.
+template <typename Body>
+static void forEachReader(const ConvolutionProblem &problem, size_t dim,
+                          int64_t at, int64_t window, int64_t extent,
+                          const Body &body) {
+  for (int64_t k = 0; k != window; ++k) {
+    int64_t moved = at + problem.conv.pads_lo[dim] - k,
+            stride = problem.conv.strides[dim];
+    if (moved >= 0 && moved % stride == 0 && moved / stride < extent)
+      body(moved / stride, k);
   }
+}
+
+static size_t placeOf(const Shape &shape, int64_t a, int64_t b, int64_t c,
+                      int64_t d) {
+  return static_cast<size_t>(((a * shape[1] + b) * shape[2] + c) * shape[3] +
+                             d);
+}
+
+/// The same of a transposed one, for an element of x.
+static double transposedSum(const ConvolutionProblem &problem,
+                            const Shape &at) {
+  const Tensor &y = problem.operands[0], &w = problem.operands[1];
+  int64_t channels = w.shape[1], filters = y.shape[1] / problem.conv.groups;
+  int64_t first = at[1] / channels * filters;
+  double sum = 0;
+  forEachReader(
+      problem, 0, at[2], w.shape[2], y.shape[2], [&](int64_t row, int64_t i) {
+        forEachReader(
+            problem, 1, at[3], w.shape[3], y.shape[3],
+            [&](int64_t column, int64_t j) {
+              for (int64_t f = first; f != first + filters; ++f)
+                sum += y.values[placeOf(y.shape, at[0], f, row, column)] *
+                       w.values[placeOf(w.shape, f, at[1] % channels, i, j)];
+            });
+      });
   return sum;
+}
+
+/// The gradient of a weight.
+static double filterSum(const ConvolutionProblem &problem, const Shape &at) {
+  const Tensor &x = problem.operands[0], &y = problem.operands[1];
+  int64_t channel =
+      at[0] / (problem.result[0] / problem.conv.groups) * problem.result[1] +
+      at[1];
+  double sum = 0;
+  for (int64_t n = 0; n != x.shape[0]; ++n)
+    for (int64_t i = 0; i != y.shape[2]; ++i)
+      for (int64_t j = 0; j != y.shape[3]; ++j) {
+        int64_t row = i * problem.conv.strides[0] + at[2] -
+                      problem.conv.pads_lo[0],
+                column = j * problem.conv.strides[1] + at[3] -
+                         problem.conv.pads_lo[1];
+        if (row >= 0 && row < x.shape[2] && column >= 0 && column < x.shape[3])
+          sum += x.values[placeOf(x.shape, n, channel, row, column)] *
+                 y.values[placeOf(y.shape, n, at[0], i, j)];
+      }
+  return sum;
+}
+
+ConvolutionProblem ConvolutionProblem::gradient(Kind of, bool bias,
+                                                uint32_t seed) const {
+  ConvolutionProblem problem;
+  problem.kind = of;
+  problem.conv = conv;
+  problem.conv.bias = bias;
+  const Shape &x = operands[0].shape, &w = operands[1].shape;
+  std::vector<Shape> shapes = {result, w};
+  problem.result = x;
+  if (of == Kind::Filter) {
+    shapes = {x, result};
+    problem.result = w;
+  }
+  if (bias)
+    shapes.push_back({x[1]});
+  problem.addOperands(shapes, seed);
+  return problem;
+}
+
+/// Without the bias.
+static double sumOf(const ConvolutionProblem &problem, const Shape &at) {
+  switch (problem.kind) {
+  case ConvolutionProblem::Kind::Forward: {
+    int64_t filters = problem.result[1] / problem.conv.groups;
+    return windowSum(problem, at,
+                     at[1] / filters * problem.operands[1].shape[1]);
+  }
+  case ConvolutionProblem::Kind::Transposed:
+    return transposedSum(problem, at);
+  case ConvolutionProblem::Kind::Filter:
+    return filterSum(problem, at);
+  }
+  return 0;
 }
 
 Tensor ConvolutionProblem::expected() const {
   Tensor y(result);
   size_t number = 0;
-  int64_t filters = result[1] / conv.groups;
   forEachIndex(result, [&](const Shape &at) {
     double bias =
         conv.bias ? operands[2].values[static_cast<size_t>(at[1])] : 0;
-    y.values[number++] =
-        bias +
-        (isTransposed
-             ? pixelSum(*this, at)
-             : windowSum(*this, at, at[1] / filters * operands[1].shape[1]));
+    y.values[number++] = bias + sumOf(*this, at);
   });
   for (const fb::FollowerT &step : followers) {
     size_t i = 0;
@@ -190,14 +262,17 @@ Tensor ConvolutionProblem::expected() const {
 flatbuffers::DetachedBuffer ConvolutionProblem::table() const {
   fb::KernelT table;
   table.key = "conv";
-  if (isTransposed) {
+  bool ofFilter = kind == Kind::Filter;
+  if (kind != Kind::Forward) {
     fb::ConvBackwardT back;
+    back.of_filter = ofFilter;
     back.strides = conv.strides;
     back.dilations = conv.dilations;
     back.pads_lo = conv.pads_lo;
     back.pads_hi = conv.pads_hi;
     back.groups = conv.groups;
     back.bias = conv.bias;
+    back.winograd = conv.winograd;
     table.op.Set(std::move(back));
   } else {
     table.op.Set(fb::ConvT(conv));
@@ -211,11 +286,12 @@ flatbuffers::DetachedBuffer ConvolutionProblem::table() const {
   };
   for (const Tensor &operand : operands) {
     bool isSource = table.operands.empty();
-    bool isWhole = table.operands.size() >= own() && operand.shape == result;
+    bool isWhole =
+        ofFilter || (table.operands.size() >= own() && operand.shape == result);
     add(table.operands, operand.shape,
-        (isSource && sourceLast) || (isWhole && resultLast));
+        isSource ? sourceLast : isWhole && resultLast);
   }
-  add(table.results, result, resultLast);
+  add(table.results, result, resultLast && !ofFilter);
   for (const fb::FollowerT &follower : followers)
     table.followers.push_back(std::make_unique<fb::FollowerT>(follower));
   flatbuffers::FlatBufferBuilder builder;
@@ -224,7 +300,9 @@ flatbuffers::DetachedBuffer ConvolutionProblem::table() const {
 }
 
 std::string ConvolutionProblem::toString() const {
-  std::string text = std::string(isTransposed ? "transposed, " : "") +
+  std::string text = std::string(kind == Kind::Transposed ? "transposed, "
+                                 : kind == Kind::Filter   ? "of weights, "
+                                                          : "") +
                      "source " + runtime::toString(operands[0].shape) +
                      ", weights " + runtime::toString(operands[1].shape) +
                      ", result " + runtime::toString(result) + ", groups " +
@@ -322,16 +400,27 @@ Tensor test::runProblem(const ConvolutionProblem &problem,
     promised += copy.bytes;
   EXPECT_EQ(session.constants.bytes(), before + promised);
   // Weights are read from their copy alone.
-  std::memset(hostAddress(binding.operands[1]), 255,
-              problem.operands[1].values.size() * 4);
+  if (problem.constantWeights &&
+      problem.kind != ConvolutionProblem::Kind::Filter)
+    std::memset(hostAddress(binding.operands[1]), 255,
+                problem.operands[1].values.size() * 4);
+  bool changes = !problem.constantWeights &&
+                 problem.kind != ConvolutionProblem::Kind::Filter;
   NoStream stream;
   for (int step = 0; step != 2; ++step) {
+    if (changes && step == 0) // Other weights than those of the last run.
+      std::memset(hostAddress(binding.operands[1]), 0,
+                  problem.operands[1].values.size() * 4);
+    else if (changes)
+      write(problem.operands[1], /*last=*/false,
+            reinterpret_cast<float *>(hostAddress(binding.operands[1])));
     if (place)
       write(*place, problem.resultLast, made.data());
     bound->enqueue(stream);
   }
   EXPECT_TRUE(scratch.isIntact() && made.isIntact());
-  forEachPlace(result.shape, problem.resultLast, [&](size_t at, size_t i) {
+  bool last = row.results()->Get(0)->order() == fb::ElementOrder::ChannelsLast;
+  forEachPlace(result.shape, last, [&](size_t at, size_t i) {
     result.values[i] = made.data()[at];
   });
   return result;

@@ -42,23 +42,33 @@ struct Window {
   std::vector<int64_t> kernel, strides, low, high;
 };
 
-/// A convolution with its operands, and what follows it; or a transposed one,
-/// whose strides are its window.
+/// A convolution with its operands, and what follows it; or a transposed one;
+/// or the gradient of the weights, of which x and the gradient of y are the
+/// operands.
 struct ConvolutionProblem {
+  enum class Kind : uint8_t { Forward, Transposed, Filter };
+
+  Kind kind = Kind::Forward;
   fb::ConvT conv;
   std::vector<fb::FollowerT> followers;
   std::vector<Tensor> operands; ///< Those of followers come last.
   Shape result;
-  /// Whether source and result have channels last.
+  /// Whether source and result have channels last; of the gradient of weights,
+  /// both operands.
   bool sourceLast = false, resultLast = false;
-  bool isTransposed = false;
+  /// Whether weights are the same in every run.
+  bool constantWeights = true;
 
   ConvolutionProblem(const Shape &x, int64_t filters, int64_t groups, bool bias,
                      const Window &window, uint32_t seed);
-  /// A transposed one of x to a result of `filters` channels.
+  /// A transposed one of x to a result of `filters` channels, whose strides are
+  /// its window.
   static ConvolutionProblem transposed(const Shape &x, int64_t filters,
                                        int64_t groups, bool bias,
                                        const Shape &window, uint32_t seed);
+  /// The gradient of the source or of the weights of this convolution, which
+  /// has no followers.
+  ConvolutionProblem gradient(Kind of, bool bias, uint32_t seed) const;
 
   /// Appends a follower with a random operand of `shape`, if it has one.
   void follow(fb::FollowerKind kind, const Shape &shape = {},

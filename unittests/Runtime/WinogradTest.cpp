@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/Threads.h"
-#include "CPU/WinogradPlan.h"
+#include "CPU/WinogradFilter.h"
 #include "ConvolutionProblem.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -51,23 +51,30 @@ static Tensor run(ConvolutionProblem problem, const WinogradLoops &loops,
   Tensor result = runProblem(
       problem,
       [&](const fb::Kernel &row) {
-        std::optional<WinogradShape> shape = winogradShape(row);
-        EXPECT_TRUE(shape);
-        return makeWinogradKernel(row, WinogradPlan(*shape, loops, threads));
+        if (problem.kind == ConvolutionProblem::Kind::Filter)
+          return makeWinogradFilterKernel(
+              row, WinogradFilterPlan(winogradFilterShape(row).value(), loops,
+                                      threads));
+        WinogradShape shape =
+            winogradShape(row, problem.constantWeights).value();
+        return makeWinogradKernel(row, WinogradPlan(shape, loops, threads));
       },
       session);
   useThreads(1);
   return result;
 }
 
-// Any shapes, pads, groups, followers, orders, tiles, vectors and numbers of
-// threads.
-TEST(Winograd, RandomShapes) {
-  std::mt19937 random(20261124);
-  auto draw = [&](int64_t low, int64_t high) {
+namespace {
+/// Any shapes, pads and groups.
+class RandomProblems {
+public:
+  explicit RandomProblems(uint32_t seed) : random(seed) {}
+
+  int64_t draw(int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
-  for (int round = 0; round != 24; ++round) {
+  }
+
+  ConvolutionProblem next(uint32_t seed) {
     int64_t groups = draw(0, 3) ? 1 : draw(2, 3);
     std::vector<int64_t> low = {draw(0, 3), draw(0, 3)},
                          high = {draw(0, 3), draw(0, 3)};
@@ -75,24 +82,69 @@ TEST(Winograd, RandomShapes) {
       return draw(std::max<int64_t>(1, 3 - low[d] - high[d]), 19);
     };
     Shape x = {draw(1, 2), groups * draw(1, 36), extent(0), extent(1)};
-    ConvolutionProblem problem =
-        makeProblem(x, groups * draw(1, 70), groups, draw(0, 1), low, high,
-                    static_cast<uint32_t>(round));
-    problem.followAtRandom(random);
+    return makeProblem(x, groups * draw(1, 70), groups, draw(0, 1), low, high,
+                       seed);
+  }
+
+  /// With any orders, tiles, vectors and numbers of threads.
+  void check(const ConvolutionProblem &problem, double error) {
     Tensor expected = problem.expected();
     auto threads = static_cast<size_t>(draw(1, 3));
     bool sourceLast = draw(0, 1), resultLast = draw(0, 1);
-    for (const WinogradLoops *loops : allLoops()) {
-      Tensor got = run(problem, *loops, threads, sourceLast, resultLast);
-      // Followers may leave little of a result but its errors.
-      EXPECT_LT(errorOf(got, expected), problem.followers.empty() ? 3e-6 : 3e-5)
-          << "round " << round << ", tiles of " << loops->tile
-          << ", vectors of " << loops->width << ", " << threads
-          << " threads, channels last " << sourceLast << resultLast << ", "
-          << problem.toString();
-      if (testing::Test::HasFailure())
-        return;
-    }
+    for (const WinogradLoops *loops : allLoops())
+      ASSERT_LT(errorOf(run(problem, *loops, threads, sourceLast, resultLast),
+                        expected),
+                error)
+          << "tiles of " << loops->tile << ", vectors of " << loops->width
+          << ", " << threads << " threads, channels last " << sourceLast
+          << resultLast << ", " << problem.toString();
+  }
+
+  std::mt19937 random;
+};
+} // namespace
+
+// With any followers, and weights that may change.
+TEST(Winograd, RandomShapes) {
+  RandomProblems problems(20261124);
+  for (uint32_t round = 0; round != 24 && !HasFailure(); ++round) {
+    ConvolutionProblem problem = problems.next(round);
+    problem.constantWeights = problems.draw(0, 1);
+    problem.followAtRandom(problems.random);
+    // Followers may leave little of a result but its errors.
+    problems.check(problem, problem.followers.empty() ? 3e-6 : 3e-5);
+  }
+}
+
+TEST(Winograd, GradientsOfRandomShapes) {
+  using Kind = ConvolutionProblem::Kind;
+  RandomProblems problems(20261129);
+  for (uint32_t round = 0; round != 24 && !HasFailure(); ++round) {
+    ConvolutionProblem convolution = problems.next(round);
+    ConvolutionProblem ofSource = convolution.gradient(
+        Kind::Transposed, /*bias=*/problems.draw(0, 1), round);
+    ofSource.constantWeights = problems.draw(0, 1);
+    problems.check(ofSource, 3e-6);
+    if (!HasFailure())
+      problems.check(convolution.gradient(Kind::Filter, /*bias=*/false, round),
+                     5e-6);
+  }
+}
+
+// Several blocks of tiles, whose sums are long.
+TEST(Winograd, ErrorOfManyTiles) {
+  for (bool positive : {false, true}) {
+    ConvolutionProblem problem =
+        makeProblem({2, 3, 70, 70}, 5, 1, false, {1, 1}, {1, 1})
+            .gradient(ConvolutionProblem::Kind::Filter, /*bias=*/false, 1);
+    if (positive)
+      for (Tensor &operand : problem.operands)
+        for (double &value : operand.values)
+          value = std::fabs(value);
+    Tensor expected = problem.expected();
+    for (const WinogradLoops *loops : allLoops())
+      EXPECT_LT(errorOf(run(problem, *loops), expected), 1e-5)
+          << loops->tile << ", " << loops->width;
   }
 }
 
@@ -221,11 +273,35 @@ TEST(Winograd, WhereItIsTaken) {
   EXPECT_TRUE(isTaken(other));
   other.follow(fb::FollowerKind::Gelu);
   EXPECT_FALSE(isTaken(other));
-  // Weights that change are not transformed.
-  auto table = problem(64, 64).table();
-  const auto &row = *flatbuffers::GetRoot<fb::Kernel>(table.data());
-  EXPECT_EQ(makeWinogradKernel(row, {false, false, true}), nullptr);
-  EXPECT_NE(makeWinogradKernel(row, {false, true, false}), nullptr);
+}
+
+// Weights that change are transformed in every run, and gradients of weights at
+// its end, which small images do not pay for.
+TEST(Winograd, WhereWeightsChange) {
+  if (winogradLoops().empty())
+    GTEST_SKIP() << "the processor has no loops";
+  using Kind = ConvolutionProblem::Kind;
+  auto make = [](int64_t channels, int64_t image, Kind kind, bool constant) {
+    ConvolutionProblem problem =
+        makeProblem({1, 1, 1, 1}, 1, 1, false, {1, 1}, {1, 1});
+    problem.result = {1, channels, image, image};
+    problem.operands = {Tensor(problem.result),
+                        Tensor(Shape{channels, channels, 3, 3})};
+    if (kind != Kind::Forward)
+      problem = problem.gradient(kind, /*bias=*/false, 1);
+    auto table = problem.table();
+    const auto &row = *flatbuffers::GetRoot<fb::Kernel>(table.data());
+    return kind == Kind::Filter ? makeWinogradFilterKernel(row)
+                                : makeWinogradKernel(row, {false, constant});
+  };
+  for (Kind kind : {Kind::Forward, Kind::Transposed}) {
+    EXPECT_NE(make(64, 56, kind, true), nullptr);
+    EXPECT_NE(make(64, 56, kind, false), nullptr);
+    EXPECT_NE(make(512, 7, kind, true), nullptr);
+    EXPECT_EQ(make(512, 7, kind, false), nullptr);
+  }
+  EXPECT_NE(make(64, 56, Kind::Filter, true), nullptr);
+  EXPECT_EQ(make(512, 7, Kind::Filter, true), nullptr);
 }
 
 // Of tables that were damaged, or of other types, there is no shape.

@@ -36,10 +36,14 @@ std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,
                                        const std::vector<bool> &constant,
                                        bool allowReference);
 
-/// A convolution by Winograd's algorithm, where the table allows it, weights
-/// are constant, and it is faster than the library's. Null for all others.
+/// A convolution by Winograd's algorithm, or the gradient of its source, where
+/// the table allows it and it is faster than the library's. Null for all
+/// others.
 std::unique_ptr<Kernel> makeWinogradKernel(const fb::Kernel &kernel,
                                            const std::vector<bool> &constant);
+
+/// The gradient of the weights of a convolution likewise.
+std::unique_ptr<Kernel> makeWinogradFilterKernel(const fb::Kernel &kernel);
 
 /// A pointwise convolution with channels last and constant weights that has
 /// groups or, with AVX-512, few pixels. Null for all others.

@@ -7,7 +7,7 @@
 
 #include "CPU/ChannelsLastKernel.h"
 #include "Backend/HostMemory.h"
-#include "CPU/DnnlKernel.h"
+#include "CPU/Reordering.h"
 #include "Followers.h"
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
@@ -15,7 +15,6 @@
 
 using namespace soap;
 using namespace soap::runtime;
-using dnnl::memory;
 
 //===----------------------------------------------------------------------===//
 // Followers
@@ -70,28 +69,6 @@ struct BoundFollower {
   size_t operand;
 };
 
-/// A tensor that is reordered in every run.
-struct Reordering {
-  memory from, to;
-  dnnl::reorder primitive;
-
-  Reordering(const memory &source, const memory &target)
-      : from(source), to(target),
-        primitive(dnnl::reorder::primitive_desc(source, target)) {}
-  void run() { primitive.execute(dnnlStream(), from, to); }
-};
-
-/// How a tensor lies in its buffer, and with channels last.
-struct Layouts {
-  memory::desc own, channelsLast;
-
-  explicit Layouts(const fb::TensorType &type)
-      : own(orderedDesc(type)), channelsLast(channelsLastDesc(type)) {}
-  bool differ() const { return own != channelsLast; }
-  /// Of the reordered tensor, if there is one.
-  size_t bytes() const { return differ() ? alignedBytes(own.get_size()) : 0; }
-};
-
 class BoundChannelsLast final : public BoundKernel {
 public:
   explicit BoundChannelsLast(std::shared_ptr<const ChannelsLastLoop> shared)
@@ -100,6 +77,10 @@ public:
   void enqueue(Stream &) override {
     for (Reordering &reordering : before)
       reordering.run();
+    if (changing)
+      loop->packWeights(changing, packed);
+    if (SOAP_FAULT("winograd-weights-kept"))
+      changing = nullptr;
     loop->run(buffers);
     if (after)
       after->run();
@@ -108,7 +89,10 @@ public:
   const std::shared_ptr<const ChannelsLastLoop> loop;
   ChannelsLastBuffers buffers;
   std::vector<VectorFollower> steps;
-  std::shared_ptr<void> weights;
+  std::shared_ptr<void> weights; ///< Constant ones, packed.
+  /// Weights that are packed in every run, if they are, and where to.
+  const float *changing = nullptr;
+  float *packed = nullptr;
   std::vector<Reordering> before;
   std::optional<Reordering> after;
 };
@@ -116,9 +100,11 @@ public:
 class ChannelsLastKernel final : public Kernel {
 public:
   ChannelsLastKernel(const fb::Kernel &kernel,
-                     std::shared_ptr<const ChannelsLastLoop> loop)
-      : loop_(std::move(loop)), source_(*kernel.operands()->Get(0)),
-        result_(*kernel.results()->Get(0)), hasBias_(hasBias(kernel)) {
+                     std::shared_ptr<const ChannelsLastLoop> loop,
+                     bool constantWeights)
+      : loop_(std::move(loop)), constantWeights_(constantWeights),
+        source_(*kernel.operands()->Get(0)), result_(*kernel.results()->Get(0)),
+        hasBias_(hasBias(kernel)) {
     implementation_ = loop_->name();
     for (const fb::Follower *follower : items(kernel.followers()))
       steps_.push_back(
@@ -133,17 +119,21 @@ public:
     for (const BoundFollower &step : steps_)
       if (isReordered(step))
         bytes += result_.bytes();
+    if (!constantWeights_)
+      bytes += weightBytes();
     return bytes;
   }
 
   std::vector<ConstantCopy> constantCopies() const override {
-    return {{1, loop_->weightsLayout(), bytesOf(loop_->weightFloats())}};
+    if (!constantWeights_)
+      return {};
+    return {{1, loop_->weightsLayout(), weightBytes()}};
   }
 
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
     auto bound = std::make_unique<BoundChannelsLast>(loop_);
     char *temporary = hostAddress(binding.scratchpad);
-    auto take = [&](const Layouts &layouts) {
+    auto take = [&](const ChannelsLastLayouts &layouts) {
       char *place = temporary;
       temporary += layouts.bytes();
       return place;
@@ -156,8 +146,7 @@ public:
     if (result_.differ()) {
       char *own = result;
       result = take(result_);
-      bound->after.emplace(memory(result_.channelsLast, dnnlEngine(), result),
-                           memory(result_.own, dnnlEngine(), own));
+      bound->after.emplace(result_.after(result, own));
     }
     for (const BoundFollower &step : steps_) {
       VectorFollower &follower = bound->steps.emplace_back(step.follower);
@@ -168,10 +157,17 @@ public:
         values = reorder(*bound, result_, values, take(result_));
       follower.values = reinterpret_cast<const float *>(values);
     }
-    bound->weights = packed(binding);
+    if (constantWeights_) {
+      bound->weights = packed(binding);
+      buffers.weights = static_cast<const float *>(bound->weights.get());
+    } else {
+      bound->changing = weightsOf(binding);
+      bound->packed = reinterpret_cast<float *>(temporary);
+      buffers.weights = bound->packed;
+      temporary += weightBytes();
+    }
     buffers.source = reinterpret_cast<const float *>(source);
     buffers.result = reinterpret_cast<float *>(result);
-    buffers.weights = static_cast<const float *>(bound->weights.get());
     buffers.scratch = reinterpret_cast<float *>(temporary);
     if (hasBias_)
       buffers.followers.bias =
@@ -185,16 +181,20 @@ private:
   static size_t bytesOf(int64_t floats) {
     return alignedBytes(static_cast<size_t>(floats) * sizeof(float));
   }
+  size_t weightBytes() const { return bytesOf(loop_->weightFloats()); }
+  static const float *weightsOf(const Binding &binding) {
+    return reinterpret_cast<const float *>(hostAddress(binding.operands[1]));
+  }
 
   /// What lies as the result does is reordered where the result is.
   bool isReordered(const BoundFollower &step) const {
     return step.follower.reads == VectorFollower::Whole && result_.differ();
   }
 
-  static char *reorder(BoundChannelsLast &bound, const Layouts &layouts,
-                       char *from, char *to) {
-    bound.before.emplace_back(memory(layouts.own, dnnlEngine(), from),
-                              memory(layouts.channelsLast, dnnlEngine(), to));
+  static char *reorder(BoundChannelsLast &bound,
+                       const ChannelsLastLayouts &layouts, char *from,
+                       char *to) {
+    bound.before.push_back(layouts.before(from, to));
     return to;
   }
 
@@ -205,18 +205,17 @@ private:
     std::string layout = loop_->weightsLayout();
     if (auto known = binding.constants->find(address, layout))
       return known;
-    size_t bytes = bytesOf(loop_->weightFloats());
+    size_t bytes = weightBytes();
     // All of them are read in every step, so large pages count.
     std::shared_ptr<void> copy = binding.constants->allocate(bytes);
-    loop_->packWeights(
-        reinterpret_cast<const float *>(hostAddress(binding.operands[1])),
-        static_cast<float *>(copy.get()));
+    loop_->packWeights(weightsOf(binding), static_cast<float *>(copy.get()));
     binding.constants->add(address, layout, copy, bytes);
     return copy;
   }
 
   std::shared_ptr<const ChannelsLastLoop> loop_;
-  Layouts source_, result_;
+  bool constantWeights_;
+  ChannelsLastLayouts source_, result_;
   bool hasBias_;
   std::vector<BoundFollower> steps_;
 };
@@ -224,6 +223,8 @@ private:
 
 std::unique_ptr<Kernel>
 runtime::makeChannelsLastKernel(const fb::Kernel &kernel,
-                                std::shared_ptr<const ChannelsLastLoop> loop) {
-  return std::make_unique<ChannelsLastKernel>(kernel, std::move(loop));
+                                std::shared_ptr<const ChannelsLastLoop> loop,
+                                bool constantWeights) {
+  return std::make_unique<ChannelsLastKernel>(kernel, std::move(loop),
+                                              constantWeights);
 }

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What our own convolutions share: tensors that are row-major are reordered in
-// every run, constant weights are packed when a kernel is bound, and followers
-// are applied inside of the loops.
+// every run, weights are packed when a kernel is bound if they are constant and
+// else in every run, and followers are applied inside of the loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,10 +46,11 @@ public:
 /// Whether loops apply all followers of a kernel.
 bool hasVectorFollowers(const fb::Kernel &kernel);
 
-/// The kernel of a convolution with constant weights, whose followers are such.
+/// The kernel of a convolution whose followers are such.
 std::unique_ptr<Kernel>
 makeChannelsLastKernel(const fb::Kernel &kernel,
-                       std::shared_ptr<const ChannelsLastLoop> loop);
+                       std::shared_ptr<const ChannelsLastLoop> loop,
+                       bool constantWeights = true);
 
 } // namespace soap::runtime
 

@@ -157,6 +157,8 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
   if (!empty) {
     if (auto result = makeWinogradKernel(kernel, constant))
       return result;
+    if (auto result = makeWinogradFilterKernel(kernel))
+      return result;
     if (auto result = makeTransposedKernel(kernel, constant))
       return result;
     if (auto result = makePoolKernel(kernel))

@@ -18,7 +18,7 @@ using namespace soap::runtime;
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// `weights` [groups * filters, channels, 3, 3] at all points, in panels.
+/// `weights` as the shape has them at all points, in panels.
 static void transformWeights(const WinogradPlan &plan, const float *weights,
                              float *to) {
   const WinogradShape &shape = plan.shape();
@@ -28,12 +28,17 @@ static void transformWeights(const WinogradPlan &plan, const float *weights,
     auto index = static_cast<int64_t>(part);
     int64_t group = index / plan.panels(), panel = index % plan.panels();
     int64_t first = panel * loops.panel();
-    loops.transformWeights(
-        weights + (group * shape.filters + first) * shape.channels * 9,
-        std::min(loops.panel(), shape.filters - first), shape.channels,
-        to + group * loops.points() * plan.pointFloats() +
-            panel * plan.panelFloats(),
-        plan.pointFloats());
+    WinogradWeights from = {weights +
+                                group * shape.filters * shape.channels * 9,
+                            9 * shape.channels, 9, false};
+    if (shape.transposed)
+      from = {from.first, 9, 9 * shape.filters, true};
+    from.first += first * from.filter;
+    loops.transformWeights(from, std::min(loops.panel(), shape.filters - first),
+                           shape.channels,
+                           to + group * loops.points() * plan.pointFloats() +
+                               panel * plan.panelFloats(),
+                           plan.pointFloats());
   });
 }
 
@@ -79,32 +84,15 @@ public:
   }
 
 private:
-  static constexpr int64_t mostPoints = 36, mostResults = 16;
-
-  /// The first result of a tile.
-  struct Corner {
-    int64_t image, row, column;
-  };
-  Corner cornerOf(int64_t tile) const {
-    int64_t across = plan_.tilesAcross(), down = plan_.tilesDown();
-    return {tile / across / down, tile / across % down * loops_.tile,
-            tile % across * loops_.tile};
-  }
-
   void transformSource(const WinogradItem &item, int64_t tile) {
-    auto [image, row, column] = cornerOf(tile);
-    int64_t side = loops_.tile + 2, all = shape_.groups * shape_.channels;
-    const float *from = buffers_.source +
-                        image * shape_.height * shape_.width * all +
-                        item.group * shape_.channels;
-    const float *pixels[mostPoints];
-    for (int64_t i = 0; i != side; ++i)
-      for (int64_t j = 0; j != side; ++j) {
-        int64_t y = row + i - shape_.padTop, x = column + j - shape_.padLeft;
-        bool inside = y >= 0 && y < shape_.height && x >= 0 && x < shape_.width;
-        pixels[i * side + j] =
-            inside ? from + (y * shape_.width + x) * all : zeros_;
-      }
+    WinogradTiles::Corner corner = plan_.tiling().cornerOf(tile);
+    corner.row -= shape_.padTop;
+    corner.column -= shape_.padLeft;
+    WinogradImage source = {buffers_.source + item.group * shape_.channels,
+                            shape_.height, shape_.width,
+                            shape_.groups * shape_.channels, zeros_};
+    const float *pixels[mostWinogradPoints];
+    source.collect(corner, loops_.tile + 2, pixels);
     loops_.transformSource(pixels, shape_.channels,
                            source_ +
                                (tile - item.tileBegin) * plan_.sourceRow(),
@@ -113,7 +101,7 @@ private:
 
   void transformResult(const WinogradItem &item, int64_t tile, int64_t panel,
                        int64_t panels) {
-    Corner corner = cornerOf(tile);
+    WinogradTiles::Corner corner = plan_.tiling().cornerOf(tile);
     int64_t first = panel * loops_.panel(),
             all = shape_.groups * shape_.filters;
     int64_t filters = std::min(panels * loops_.panel(), shape_.filters - first);
@@ -123,8 +111,8 @@ private:
               x) *
              all;
     };
-    float *pixels[mostResults];
-    int64_t places[mostResults];
+    float *pixels[mostWinogradResults];
+    int64_t places[mostWinogradResults];
     for (int64_t i = 0; i != loops_.tile; ++i)
       for (int64_t j = 0; j != loops_.tile; ++j) {
         int64_t y = corner.row + i, x = corner.column + j,
@@ -162,8 +150,9 @@ public:
   }
   std::string weightsLayout() const override {
     const WinogradShape &shape = plan_.shape();
-    return text(name(), ":", plan_.loops().width, ":", shape.groups, ":",
-                shape.filters, ":", shape.channels);
+    return text(name(), shape.transposed ? ":transposed:" : ":",
+                plan_.loops().width, ":", shape.groups, ":", shape.filters, ":",
+                shape.channels);
   }
   int64_t weightFloats() const override { return plan_.weightFloats(); }
   void packWeights(const float *weights, float *to) const override {
@@ -192,14 +181,16 @@ private:
 
 std::unique_ptr<Kernel> runtime::makeWinogradKernel(const fb::Kernel &kernel,
                                                     const WinogradPlan &plan) {
-  return makeChannelsLastKernel(kernel, std::make_shared<WinogradLoop>(plan));
+  return makeChannelsLastKernel(kernel, std::make_shared<WinogradLoop>(plan),
+                                plan.shape().constantWeights);
 }
 
 std::unique_ptr<Kernel>
 runtime::makeWinogradKernel(const fb::Kernel &kernel,
                             const std::vector<bool> &constant) {
-  std::optional<WinogradShape> shape = winogradShape(kernel);
-  if (!shape || constant.size() < 2 || !constant[1])
+  std::optional<WinogradShape> shape =
+      winogradShape(kernel, constant.size() > 1 && constant[1]);
+  if (!shape)
     return nullptr;
   std::optional<WinogradPlan> plan = planWinograd(*shape, threadCount());
   return plan ? makeWinogradKernel(kernel, *plan) : nullptr;

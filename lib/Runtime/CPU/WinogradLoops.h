@@ -35,6 +35,14 @@ struct WinogradFollowers {
   const int64_t *places;
 };
 
+/// The 9 weights of filter f and channel c of a group: row by row from
+/// first + f * filter + c * channel, or backwards if they are `turned`.
+struct WinogradWeights {
+  const float *first;
+  int64_t filter, channel;
+  bool turned;
+};
+
 /// The loops for tiles of one size. `width`: floats of a vector. Filters are
 /// dealt out to panels of 2 * width, the last one filled up with zeros.
 struct WinogradLoops {
@@ -45,9 +53,9 @@ struct WinogradLoops {
   int64_t points() const { return (tile + 2) * (tile + 2); }
   int64_t panel() const { return 2 * width; }
 
-  /// The weights of the filters of a panel, [filters <= panel, channels, 3, 3],
-  /// at all points: to[point * stride + channel * panel + filter].
-  void (*transformWeights)(const float *weights, int64_t filters,
+  /// The weights of `filters` filters, at most those of a panel, at all points:
+  /// to[point * stride + channel * panel + filter].
+  void (*transformWeights)(const WinogradWeights &weights, int64_t filters,
                            int64_t channels, float *to, int64_t stride);
 
   /// A tile of the source: points() pixels, row by row, of `channels` elements
@@ -59,6 +67,25 @@ struct WinogradLoops {
   /// b[panels, depth, panel]; rows of a and c are as far apart as is said.
   void (*multiply)(const float *a, int64_t aRow, int64_t rows, int64_t depth,
                    const float *b, int64_t panels, float *c, int64_t cRow);
+
+  /// @{ For the gradient of the weights, which is
+  /// G^T [sum over tiles of (B^T d B) * (A e A^T)] G for a gradient e of y.
+  ///
+  /// A tile of e: tile * tile pixels, row by row, of `filters` elements each.
+  /// to[point * stride + filter], filters rounded up to `width`.
+  void (*transformGradient)(const float *const *pixels, int64_t filters,
+                            float *to, int64_t stride);
+  /// At one point: c[panels, rows, panel] = a[depth, rows] transposed times
+  /// b[depth, panels * panel], which is added to c if `add`.
+  void (*multiplyTransposed)(const float *a, int64_t aRow, int64_t rows,
+                             int64_t depth, const float *b, int64_t bRow,
+                             int64_t panels, float *c, bool add);
+  /// From from[point * stride + channel * panel + filter] of `filters` filters,
+  /// at most those of a panel, to the gradients of their weights,
+  /// to[(filter * channels + channel) * 9 + weight].
+  void (*transformFilters)(const float *from, int64_t stride, int64_t filters,
+                           int64_t channels, float *to);
+  /// @}
 
   /// from[point * stride + filter] to tile * tile pixels of `filters` elements,
   /// row by row. Reads as many as `filters` rounded up to `width`.

@@ -8,6 +8,7 @@
 #include "CPU/WinogradPlan.h"
 #include "CPU/ChannelsLastKernel.h"
 #include "CPU/VectorLevel.h"
+#include "CPU/WinogradFilter.h"
 #include "Followers.h"
 #include <algorithm>
 
@@ -18,32 +19,29 @@ using namespace soap::runtime;
 // Which convolutions
 //===----------------------------------------------------------------------===//
 
-std::optional<WinogradShape> runtime::winogradShape(const fb::Kernel &kernel) {
-  const fb::Conv *op = kernel.op_as_Conv();
-  auto operands = items(kernel.operands());
-  size_t own = operands.size() - followerOperands(kernel);
-  if (!op || !op->winograd() || own != (op->bias() ? 3u : 2u) ||
-      !hasVectorFollowers(kernel) ||
-      kernel.results()->Get(0)->element() != fb::ElementType::F32)
-    return std::nullopt;
-  for (const auto *type : operands)
-    if (type->element() != fb::ElementType::F32)
-      return std::nullopt;
-  Shape x = toVector(kernel.operands()->Get(0)->shape());
-  Shape w = toVector(kernel.operands()->Get(1)->shape());
-  Shape y = toVector(kernel.results()->Get(0)->shape());
+static bool areF32(const fb::Kernel &kernel) {
+  for (const auto *types : {kernel.operands(), kernel.results()})
+    for (const fb::TensorType *type : items(types))
+      if (type->element() != fb::ElementType::F32)
+        return false;
+  return true;
+}
+
+/// Of a convolution y of x and w by a window of 3x3 that moves by one.
+template <typename Conv>
+static std::optional<WinogradShape> shapeOf(const Conv &op, const Shape &x,
+                                            const Shape &w, const Shape &y) {
   auto isOne = [](int64_t value) { return value == 1; };
   auto areOnes = [&](const flatbuffers::Vector<int64_t> *list) {
     return items(list).size() == 2 &&
            std::all_of(list->begin(), list->end(), isOne);
   };
-  int64_t groups = op->groups();
-  if (x.size() != 4 || w.size() != 4 || y.size() != 4 || w[2] != 3 ||
-      w[3] != 3 || !areOnes(op->strides()) || !areOnes(op->dilations()) ||
-      items(op->pads_lo()).size() != 2 || groups < 1 || w[0] % groups ||
-      x[1] != w[1] * groups || y[1] != w[0] || y[0] != x[0] ||
-      (op->bias() &&
-       toVector(kernel.operands()->Get(2)->shape()) != Shape{w[0]}))
+  int64_t groups = op.groups();
+  if (!op.winograd() || x.size() != 4 || w.size() != 4 || y.size() != 4 ||
+      w[2] != 3 || w[3] != 3 || !areOnes(op.strides()) ||
+      !areOnes(op.dilations()) || items(op.pads_lo()).size() != 2 ||
+      groups < 1 || w[0] % groups || x[1] != w[1] * groups || y[1] != w[0] ||
+      y[0] != x[0] || !elementCount(x) || !elementCount(w) || !elementCount(y))
     return std::nullopt;
   WinogradShape shape;
   shape.images = x[0];
@@ -54,11 +52,56 @@ std::optional<WinogradShape> runtime::winogradShape(const fb::Kernel &kernel) {
   shape.width = x[3];
   shape.resultHeight = y[2];
   shape.resultWidth = y[3];
-  shape.padTop = op->pads_lo()->Get(0);
-  shape.padLeft = op->pads_lo()->Get(1);
-  return elementCount(x) && elementCount(w) && elementCount(y)
-             ? std::optional<WinogradShape>(shape)
-             : std::nullopt;
+  shape.padTop = op.pads_lo()->Get(0);
+  shape.padLeft = op.pads_lo()->Get(1);
+  return shape;
+}
+
+/// The transposed convolution: element y + k - pad of x is read with weight k
+/// for result y, so result x of the transposed one reads x + pad - k of y.
+static WinogradShape transposed(WinogradShape shape) {
+  std::swap(shape.channels, shape.filters);
+  std::swap(shape.height, shape.resultHeight);
+  std::swap(shape.width, shape.resultWidth);
+  shape.padTop = 2 - shape.padTop;
+  shape.padLeft = 2 - shape.padLeft;
+  shape.transposed = true;
+  return shape;
+}
+
+std::optional<WinogradShape> runtime::winogradShape(const fb::Kernel &kernel,
+                                                    bool constantWeights) {
+  const fb::Conv *conv = kernel.op_as_Conv();
+  const fb::ConvBackward *back = kernel.op_as_ConvBackward();
+  size_t own = items(kernel.operands()).size() - followerOperands(kernel);
+  bool bias = conv ? conv->bias() : back && back->bias();
+  if ((!conv && !back) || (back && back->of_filter()) ||
+      own != (bias ? 3u : 2u) || !hasVectorFollowers(kernel) || !areF32(kernel))
+    return std::nullopt;
+  Shape from = toVector(kernel.operands()->Get(0)->shape());
+  Shape weights = toVector(kernel.operands()->Get(1)->shape());
+  Shape to = toVector(kernel.results()->Get(0)->shape());
+  std::optional<WinogradShape> shape = conv ? shapeOf(*conv, from, weights, to)
+                                            : shapeOf(*back, to, weights, from);
+  if (!shape ||
+      (bias && toVector(kernel.operands()->Get(2)->shape()) != Shape{to[1]}))
+    return std::nullopt;
+  if (back)
+    shape = transposed(*shape);
+  shape->constantWeights = constantWeights;
+  return shape;
+}
+
+std::optional<WinogradShape>
+runtime::winogradFilterShape(const fb::Kernel &kernel) {
+  const fb::ConvBackward *back = kernel.op_as_ConvBackward();
+  auto operands = items(kernel.operands());
+  if (!back || !back->of_filter() || back->bias() || operands.size() != 2 ||
+      followerOperands(kernel) != 0 || !areF32(kernel))
+    return std::nullopt;
+  return shapeOf(*back, toVector(operands[0]->shape()),
+                 toVector(kernel.results()->Get(0)->shape()),
+                 toVector(operands[1]->shape()));
 }
 
 std::vector<const WinogradLoops *> runtime::winogradLoops() {
@@ -99,8 +142,7 @@ static int64_t panelsAtOnceOf(int64_t panels, int64_t tiles,
 WinogradPlan::WinogradPlan(const WinogradShape &shape,
                            const WinogradLoops &loops, size_t threads)
     : shape_(shape), loops_(&loops), threads_(std::max<size_t>(1, threads)),
-      tilesDown_(divideUp(shape.resultHeight, loops.tile)),
-      tilesAcross_(divideUp(shape.resultWidth, loops.tile)),
+      tiling_(shape, loops.tile),
       panels_(divideUp(shape.filters, loops.panel())) {
   auto all = static_cast<int64_t>(threads_);
   blocks_ = divideUp(tiles(), mostTilesOf(shape, loops));
@@ -137,6 +179,12 @@ int64_t WinogradPlan::threadFloats() const {
 // Times are counted in multiplications of a product at full speed (8 at a time
 // with AVX2). What was measured is in docs/Runtime.md.
 
+double WinogradPlan::weightTransform(double floats) {
+  constexpr double cachedFloats = 1 << 22;
+  return 24 * std::min(floats, cachedFloats) +
+         40 * std::max(0.0, floats - cachedFloats);
+}
+
 double WinogradPlan::estimateDirect(const WinogradShape &shape) {
   auto results = static_cast<double>(shape.images * shape.groups *
                                      shape.resultHeight * shape.resultWidth);
@@ -157,8 +205,9 @@ double WinogradPlan::estimate() const {
   auto weights = static_cast<double>(weightFloats());
   double reads = 4 * std::min(weights, cachedFloats) +
                  fromMemory * std::max(0.0, weights - cachedFloats);
+  double changes = shape_.constantWeights ? 0 : weightTransform(weights);
   return rows * channels * filters + 20 * wider * rows * (channels + filters) +
-         wider * reads;
+         wider * (reads + changes);
 }
 
 std::optional<WinogradPlan> runtime::planWinograd(const WinogradShape &shape,

@@ -28,16 +28,67 @@ struct WinogradShape {
   int64_t channels = 0, filters = 0; ///< Of a group.
   int64_t height = 0, width = 0, resultHeight = 0, resultWidth = 0;
   int64_t padTop = 0, padLeft = 0;
+  /// A transposed convolution, as the gradient of another one's source is:
+  /// weights [groups * channels, filters, 3, 3] that are turned by half a
+  /// circle, in place of [groups * filters, channels, 3, 3].
+  bool transposed = false;
+  /// Whether weights are the same in every run.
+  bool constantWeights = true;
 };
 
-/// The shape of a kernel that is such a convolution of f32 and may be computed
-/// so; nothing for other kernels.
-std::optional<WinogradShape> winogradShape(const fb::Kernel &kernel);
+/// The shape of a kernel that is such a convolution of f32, or the transposed
+/// one of such a convolution, and may be computed so; nothing for other
+/// kernels.
+std::optional<WinogradShape> winogradShape(const fb::Kernel &kernel,
+                                           bool constantWeights = true);
 
 /// A part of the work: tiles of all images, and panels of filters of a group.
 struct WinogradItem {
   int64_t group, tileBegin, tileEnd, panelBegin, panelEnd;
 };
+
+/// The results of all images, cut into tiles of `side` x `side`.
+struct WinogradTiles {
+  int64_t side, down, across, count;
+
+  WinogradTiles(const WinogradShape &shape, int64_t side)
+      : side(side), down(divideUp(shape.resultHeight, side)),
+        across(divideUp(shape.resultWidth, side)),
+        count(shape.images * down * across) {}
+
+  /// The first result of a tile.
+  struct Corner {
+    int64_t image, row, column;
+  };
+  Corner cornerOf(int64_t tile) const {
+    return {tile / across / down, tile / across % down * side,
+            tile % across * side};
+  }
+};
+
+/// A group of the channels of a tensor with channels last, [images, height,
+/// width, allChannels].
+struct WinogradImage {
+  const float *first;
+  int64_t height, width, allChannels;
+  const float *zeros; ///< For pixels outside.
+
+  /// `side` x `side` pixels, row by row, from the one at `corner` on.
+  void collect(const WinogradTiles::Corner &corner, int64_t side,
+               const float **pixels) const {
+    const float *image = first + corner.image * height * width * allChannels;
+    for (int64_t i = 0; i != side; ++i)
+      for (int64_t j = 0; j != side; ++j) {
+        int64_t y = corner.row + i, x = corner.column + j;
+        bool inside = y >= 0 && y < height && x >= 0 && x < width;
+        pixels[i * side + j] =
+            inside ? image + (y * width + x) * allChannels : zeros;
+      }
+  }
+};
+
+/// Points and results of the largest tiles.
+constexpr int64_t mostWinogradPoints = 36, mostWinogradResults = 16;
 
 class WinogradPlan {
 public:
@@ -47,9 +98,8 @@ public:
   const WinogradShape &shape() const { return shape_; }
   const WinogradLoops &loops() const { return *loops_; }
 
-  int64_t tilesDown() const { return tilesDown_; }
-  int64_t tilesAcross() const { return tilesAcross_; }
-  int64_t tiles() const { return shape_.images * tilesDown_ * tilesAcross_; }
+  const WinogradTiles &tiling() const { return tiling_; }
+  int64_t tiles() const { return tiling_.count; }
   /// Of the filters of a group.
   int64_t panels() const { return panels_; }
 
@@ -62,7 +112,7 @@ public:
   /// of a group there, and of everything ([group, point, panel, channel,
   /// filter]).
   int64_t panelFloats() const { return shape_.channels * loops_->panel(); }
-  int64_t pointFloats() const { return panels_ * panelFloats(); }
+  int64_t pointFloats() const { return panels_ * panelFloats() + gap; }
   int64_t weightFloats() const {
     return shape_.groups * loops_->points() * pointFloats();
   }
@@ -85,10 +135,12 @@ public:
   size_t threads() const { return threads_; }
 
   /// What it takes, in the time of a product's multiplications: a direct
-  /// convolution has its own estimate. Both were fitted to measured times
-  /// (docs/Runtime.md).
+  /// convolution and its gradients have their own estimate. All were fitted to
+  /// measured times (docs/Runtime.md).
   double estimate() const;
   static double estimateDirect(const WinogradShape &shape);
+  /// Of so many floats of transformed weights, by the width of AVX2.
+  static double weightTransform(double floats);
 
   static constexpr int64_t gap = 16;
 
@@ -96,7 +148,8 @@ private:
   WinogradShape shape_;
   const WinogradLoops *loops_;
   size_t threads_;
-  int64_t tilesDown_ = 0, tilesAcross_ = 0, panels_ = 0;
+  WinogradTiles tiling_;
+  int64_t panels_;
   int64_t blocks_ = 1, splits_ = 1; ///< Of tiles, of panels.
   int64_t mostTiles_ = 0, panelsAtOnce_ = 0;
 };
@@ -110,7 +163,7 @@ std::vector<const WinogradLoops *> winogradLoops();
 std::optional<WinogradPlan> planWinograd(const WinogradShape &shape,
                                          size_t threads);
 
-/// The kernel of a plan whose shape is that of `kernel`, with constant weights.
+/// The kernel of a plan whose shape is that of `kernel`.
 std::unique_ptr<Kernel> makeWinogradKernel(const fb::Kernel &kernel,
                                            const WinogradPlan &plan);
 

@@ -407,6 +407,8 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
       return failure();
     if (fb::ConvT *conv = (*kernel)->op.AsConv())
       conv->winograd = options.winograd;
+    if (fb::ConvBackwardT *back = (*kernel)->op.AsConvBackward())
+      back->winograd = options.winograd;
     index.kernels[op] = model.kernels.size();
     model.kernels.push_back(std::move(*kernel));
   }
