@@ -96,7 +96,8 @@ enum class ChannelsLast : uint8_t {
   /// It takes and makes row-major tensors only.
   Never,
   /// It is as fast in either order, as long as its first operand and its result
-  /// have the same one; a tensor of the other order is reordered in every run.
+  /// (of the gradient of weights: its two operands) have the same one; a tensor
+  /// of the other order is reordered in every run.
   Either,
   /// The same, but in row-major order it takes longer than reordering both.
   Faster,
@@ -181,7 +182,8 @@ public:
   virtual int64_t getRowAlignment() const;
 
   /// What the library makes of channels that lie last in the first operand and
-  /// the result of `op`, of which isLibraryKernel() is true.
+  /// the result of `op`, or in both operands of an nn.conv_backward_filter, of
+  /// which isLibraryKernel() is true.
   virtual ChannelsLast getChannelsLast(mlir::Operation *op) const;
 
   /// Whether the library can apply `follower`, an operation per element of

@@ -30,14 +30,6 @@ struct CollapsedShape {
 };
 } // namespace
 
-/// Dims in the order in which their elements lie, the innermost last.
-static SmallVector<int64_t> dimOrder(int64_t rank, bool channelsLast) {
-  auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  if (channelsLast)
-    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  return order;
-}
-
 static CollapsedShape collapse(Operation *op, bool channelsLast) {
   SmallVector<llvm::SmallBitVector> access;
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
@@ -47,7 +39,10 @@ static CollapsedShape collapse(Operation *op, bool channelsLast) {
   collapsed.varies.resize(op->getNumOperands());
   int64_t last = -1;
   auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-  for (int64_t dim : dimOrder(shape.size(), channelsLast)) {
+  auto rank = static_cast<int64_t>(shape.size());
+  for (int64_t dim : channelsLast
+                         ? channelsLastOrder(rank)
+                         : llvm::to_vector(llvm::seq<int64_t>(0, rank))) {
     int64_t size = shape[dim];
     if (size == 1)
       continue;
@@ -71,30 +66,6 @@ static CollapsedShape collapse(Operation *op, bool channelsLast) {
   return collapsed;
 }
 
-std::optional<llvm::SmallBitVector> soap::canHaveChannelsLast(Operation *op) {
-  auto shapeOf = [](Value value) {
-    return cast<RankedTensorType>(value.getType()).getShape();
-  };
-  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  auto isOther = [&](Value value) { return shapeOf(value) != shape; };
-  if (!isElementwise(op) || shape.size() < 3 ||
-      llvm::any_of(op->getResults(), isOther))
-    return std::nullopt;
-  llvm::SmallBitVector result(op->getNumOperands());
-  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand) {
-    if (!isOther(op->getOperand(operand))) {
-      result.set(operand);
-      continue;
-    }
-    llvm::SmallBitVector varies = elementwiseAccess(op, operand);
-    auto isAlong = [&](int64_t dim) { return shape[dim] > 1 && varies[dim]; };
-    if (isAlong(1) &&
-        llvm::any_of(llvm::seq<int64_t>(2, shape.size()), isAlong))
-      return std::nullopt;
-  }
-  return result;
-}
-
 /// An operation with its own attributes, without names and types.
 static void printOperation(llvm::raw_ostream &os, Operation *op) {
   os << op->getName();
@@ -110,10 +81,13 @@ static void printOperation(llvm::raw_ostream &os, Operation *op) {
 
 /// What tells kernels apart: the operation, its own attributes, and either the
 /// element types and accesses (sizes are arguments) or the types.
-static std::string kernelKey(Operation *op, const CollapsedShape *collapsed) {
+static std::string kernelKey(Operation *op, const CollapsedShape *collapsed,
+                             bool channelsLast) {
   std::string key;
   llvm::raw_string_ostream os(key);
   printOperation(os, op);
+  if (channelsLast)
+    os << ' ' << channelsLastAttr;
   if (!collapsed) {
     os << ' ' << op->getOperandTypes() << " -> " << op->getResultTypes();
     return key;
@@ -131,9 +105,29 @@ static std::string kernelKey(Operation *op, const CollapsedShape *collapsed) {
   return key;
 }
 
+/// The factors of a batch norm of a fused operation, in memory of their own.
+static Value buildFactors(OpBuilder &builder, nn::BatchNormOp norm, Value scale,
+                          Value variance) {
+  Location loc = norm.getLoc();
+  Value size = builder.create<memref::DimOp>(loc, scale, 0);
+  Value factors = builder.create<memref::AllocOp>(
+      loc, cast<MemRefType>(scale.getType()), ValueRange(size));
+  AffineMap all = builder.getMultiDimIdentityMap(1);
+  builder.create<linalg::GenericOp>(
+      loc, ValueRange{scale, variance}, factors,
+      ArrayRef<AffineMap>{all, all, all}, utils::IteratorType::parallel,
+      [&](OpBuilder &nested, Location location, ValueRange elements) {
+        nested.create<linalg::YieldOp>(
+            location,
+            batchNormFactor(nested, location, norm, elements[0], elements[1]));
+      });
+  return factors;
+}
+
 /// An element-wise kernel: one linalg.generic over collapsed buffers.
 static func::FuncOp buildElementwiseKernel(OpBuilder &builder, Operation *op,
                                            const CollapsedShape &collapsed,
+                                           bool channelsLast,
                                            StringRef symbol) {
   MLIRContext *context = builder.getContext();
   Location loc = op->getLoc();
@@ -172,17 +166,39 @@ static func::FuncOp buildElementwiseKernel(OpBuilder &builder, Operation *op,
   function->setAttr(native::parallelAttr, builder.getUnitAttr());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(function.addEntryBlock());
-  ValueRange arguments = function.getArguments();
+  unsigned made = op->getNumResults();
+  SmallVector<Value> inputs(function.getArguments().drop_back(made));
+  auto fused = dyn_cast<nn::FusedOp>(op);
+  SmallVector<nn::BatchNormOp> norms;
+  if (fused && channelsLast)
+    for (nn::BatchNormOp norm : normsOfArguments(fused.getParts())) {
+      unsigned scale = cast<BlockArgument>(norm.getScale()).getArgNumber(),
+               variance =
+                   cast<BlockArgument>(norm.getVariance()).getArgNumber();
+      llvm::SmallBitVector innermost(rank);
+      innermost.set(rank - 1);
+      if (rank < 2 || collapsed.varies[scale] != innermost ||
+          collapsed.varies[variance] != innermost)
+        continue;
+      norms.push_back(norm);
+      maps.insert(maps.end() - made, maps[scale]);
+      inputs.push_back(
+          buildFactors(builder, norm, inputs[scale], inputs[variance]));
+    }
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
-  unsigned made = op->getNumResults();
   builder.create<linalg::GenericOp>(
-      loc, arguments.drop_back(made), arguments.take_back(made), maps,
-      iterators,
+      loc, inputs, function.getArguments().take_back(made), maps, iterators,
       [&](OpBuilder &nested, Location location, ValueRange elements) {
-        nested.create<linalg::YieldOp>(
-            location, buildElementwiseScalars(nested, location, op,
-                                              elements.drop_back(made)));
+        elements = elements.drop_back(made);
+        SmallVector<Value> results;
+        if (fused)
+          results = {buildPartScalars(nested, location,
+                                      fused.getBody().getArguments(),
+                                      fused.getParts(), elements, norms)};
+        else
+          results = buildElementwiseScalars(nested, location, op, elements);
+        nested.create<linalg::YieldOp>(location, results);
       });
   builder.create<func::ReturnOp>(loc);
   return function;
@@ -321,24 +337,28 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op,
       call.inPlace[index] =
           varies.all() && getElementTypeOrSelf(op->getOperand(index)) == result;
   }
-  findOrBuild(
-      kernelKey(op, collapsed ? &*collapsed : nullptr),
-      op->getName().stripDialect(), call,
-      [&](OpBuilder &builder, StringRef symbol) {
-        func::FuncOp function =
-            collapsed ? buildElementwiseKernel(builder, op, *collapsed, symbol)
-                      : buildStaticKernel(
-                            builder, op->getLoc(), op->getOperandTypes(),
-                            op->getResultTypes(), symbol,
-                            [&](OpBuilder &inside, ValueRange operands) {
-                              return SmallVector<Value>(
-                                  cloneInto(inside, op, operands, symbol)
-                                      ->getResults());
-                            });
-        if (nn::precisionOf(op) == Precision::TF32)
-          function->setAttr(native::tf32Attr, builder.getUnitAttr());
-        return function;
-      });
+  findOrBuild(kernelKey(op, collapsed ? &*collapsed : nullptr, channelsLast),
+              op->getName().stripDialect(), call,
+              [&](OpBuilder &builder, StringRef symbol) {
+                func::FuncOp function =
+                    collapsed
+                        ? buildElementwiseKernel(builder, op, *collapsed,
+                                                 channelsLast, symbol)
+                        : buildStaticKernel(
+                              builder, op->getLoc(), op->getOperandTypes(),
+                              op->getResultTypes(), symbol,
+                              [&](OpBuilder &inside, ValueRange operands) {
+                                Operation *clone =
+                                    cloneInto(inside, op, operands, symbol);
+                                if (channelsLast)
+                                  clone->setAttr(channelsLastAttr,
+                                                 inside.getUnitAttr());
+                                return SmallVector<Value>(clone->getResults());
+                              });
+                if (nn::precisionOf(op) == Precision::TF32)
+                  function->setAttr(native::tf32Attr, builder.getUnitAttr());
+                return function;
+              });
   return call;
 }
 

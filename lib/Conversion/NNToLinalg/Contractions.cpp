@@ -93,23 +93,25 @@ Value linalg_lowering::spreadOut(OpBuilder &builder, Location loc, Value value,
     return builder.getIndexAttr(size);
   };
   SmallVector<int64_t> shape(type.getShape());
-  SmallVector<OpFoldResult> from(2, number(0)), to(2, number(0)),
-      counts{number(shape[0]), number(shape[1])}, steps(2, number(1)),
-      ones(shape.size(), number(1));
+  size_t rank = shape.size();
+  SmallVector<OpFoldResult> from(rank, number(0)), to(rank, number(0)),
+      counts = llvm::map_to_vector(shape, number), steps(rank, number(1)),
+      ones(rank, number(1));
   bool isEmpty = false;
-  for (size_t i = 0; i + 2 < shape.size(); ++i) {
+  for (size_t i = 0; i != spread.strides.size(); ++i) {
+    size_t dim = spread.firstSpatial + i;
     int64_t stride = spread.strides[i], origin = spread.origins[i];
     int64_t first = origin < 0 ? (-origin + stride - 1) / stride : 0;
-    int64_t end = origin >= spread.sizes[i]
-                      ? 0
-                      : std::min(shape[2 + i],
-                                 (spread.sizes[i] - 1 - origin) / stride + 1);
-    shape[2 + i] = spread.sizes[i];
+    int64_t end =
+        origin >= spread.sizes[i]
+            ? 0
+            : std::min(shape[dim], (spread.sizes[i] - 1 - origin) / stride + 1);
+    shape[dim] = spread.sizes[i];
     isEmpty |= end <= first;
-    from.push_back(number(first));
-    to.push_back(number(origin + first * stride));
-    counts.push_back(number(end - first));
-    steps.push_back(number(stride));
+    from[dim] = number(first);
+    to[dim] = number(origin + first * stride);
+    counts[dim] = number(end - first);
+    steps[dim] = number(stride);
   }
   Value result = filled(builder, loc, shape, fill);
   if (isEmpty)

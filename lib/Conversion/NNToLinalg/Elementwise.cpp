@@ -70,18 +70,38 @@ static Value buildScalar(OpBuilder &builder, Location loc, Operation *op,
 Value soap::buildPartScalars(OpBuilder &builder, Location loc,
                              ValueRange arguments,
                              llvm::iterator_range<Block::iterator> parts,
-                             ValueRange elements) {
+                             ValueRange elements,
+                             ArrayRef<nn::BatchNormOp> norms) {
   IRMapping known;
-  known.map(arguments, elements);
+  known.map(arguments, elements.drop_back(norms.size()));
   Value last;
   for (Operation &part : parts) {
     SmallVector<Value> read;
     for (Value operand : part.getOperands())
       read.push_back(known.lookup(operand));
-    last = buildElementwiseScalars(builder, loc, &part, read)[0];
+    const auto *norm = llvm::find(norms, dyn_cast<nn::BatchNormOp>(part));
+    last =
+        norm == norms.end()
+            ? buildElementwiseScalars(builder, loc, &part, read)[0]
+            : normalised(builder, loc, read,
+                         elements[arguments.size() + (norm - norms.begin())]);
     known.map(part.getResult(0), last);
   }
   return last;
+}
+
+SmallVector<nn::BatchNormOp>
+soap::normsOfArguments(llvm::iterator_range<Block::iterator> parts) {
+  SmallVector<nn::BatchNormOp> norms;
+  for (Operation &part : parts)
+    if (auto norm = dyn_cast<nn::BatchNormOp>(part);
+        norm && isa<BlockArgument>(norm.getScale()) &&
+        isa<BlockArgument>(norm.getVariance()) &&
+        llvm::all_of(norm->getOperandTypes(), [](Type type) {
+          return getElementTypeOrSelf(type).isF32();
+        }))
+      norms.push_back(norm);
+  return norms;
 }
 
 SmallVector<Value> soap::buildElementwiseScalars(OpBuilder &builder,

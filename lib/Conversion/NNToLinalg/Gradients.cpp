@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
 
 using namespace mlir;
@@ -22,24 +23,25 @@ struct Reach {
 };
 } // namespace
 
-/// What windows read of `x`, and no more; `fill` is what lies outside of x.
+/// What windows read of `x`, and no more; `fill` is what lies outside of x. The
+/// spatial dimensions begin at dim `firstSpatial`.
 static Value reached(OpBuilder &builder, Location loc, Value x,
-                     const Reach &reach, Value fill) {
+                     const Reach &reach, Value fill, int64_t firstSpatial = 2) {
   RankedTensorType type = tensorType(x);
-  SmallVector<int64_t> lo(2, 0), hi(2, 0);
+  SmallVector<int64_t> lo(type.getRank(), 0), hi(type.getRank(), 0);
   SmallVector<OpFoldResult> from, sizes,
       ones(type.getRank(), builder.getIndexAttr(1));
   bool isCut = false;
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    int64_t first = 0, end = type.getDimSize(dim);
-    if (dim >= 2) {
-      int64_t i = dim - 2, start = -reach.pads[i];
+    int64_t first = 0, end = type.getDimSize(dim), i = dim - firstSpatial;
+    if (i >= 0 && i < static_cast<int64_t>(reach.pads.size())) {
+      int64_t start = -reach.pads[i];
       int64_t stop =
           start + (reach.counts[i] - 1) * reach.strides[i] + reach.extents[i];
       first = std::clamp<int64_t>(start, 0, end);
       end = std::clamp<int64_t>(stop, first, end);
-      lo.push_back(end == first ? stop - start : first - start);
-      hi.push_back(end == first ? 0 : stop - end);
+      lo[dim] = end == first ? stop - start : first - start;
+      hi[dim] = end == first ? 0 : stop - end;
     }
     isCut |= first != 0 || end != type.getDimSize(dim);
     from.push_back(builder.getIndexAttr(first));
@@ -133,9 +135,14 @@ struct MaxPoolBackwardLowering
     RankedTensorType gradient = tensorType(op.getDy());
     Type element = type.getElementType(), index = rewriter.getI32Type();
     auto spatial = static_cast<unsigned>(type.getRank() - 2);
+    WindowLoops loops(rewriter, op);
+    auto shapeOf = [&](RankedTensorType of) {
+      return loops.ordered<int64_t>(of.getDimSize(0), of.getDimSize(1),
+                                    of.getShape().drop_front(2));
+    };
     Reach windows{
         op.getPadsLo(), gradient.getShape().drop_front(2), op.getStrides(), {}};
-    Spread spread{{}, {}, op.getStrides()};
+    Spread spread{{}, {}, op.getStrides(), loops.firstSpatial()};
     for (unsigned i = 0; i < spatial; ++i) {
       int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i];
       int64_t offset = op.getOffsets() ? (*op.getOffsets())[i] : 0;
@@ -144,59 +151,87 @@ struct MaxPoolBackwardLowering
       spread.origins.push_back(reach - op.getPadsLo()[i] - offset);
       spread.sizes.push_back(type.getDimSize(2 + i) + reach);
     }
-    Value x = reached(rewriter, loc, op.getX(), windows,
-                      neutral(rewriter, loc, nn::ReduceKind::Max, element));
-    Value first = firstOfWindows(rewriter, op, x);
+    Value dy = reshaped(rewriter, loc, op.getDy(), shapeOf(gradient));
+    Value x = reached(
+        rewriter, loc,
+        reshaped(rewriter, loc, op.getX(), shapeOf(tensorType(op.getX()))),
+        windows, neutral(rewriter, loc, nn::ReduceKind::Max, element),
+        loops.firstSpatial());
+    Value first =
+        firstOfWindows(rewriter, op, loops, x, tensorType(dy).getShape());
     Value none = scalar(rewriter, loc, index, -1);
     Value spreadFirst = spreadOut(rewriter, loc, first, spread, none);
-    Value spreadGradient = spreadOut(rewriter, loc, op.getDy(), spread,
-                                     scalar(rewriter, loc, element, 0));
+    Value spreadGradient =
+        spreadOut(rewriter, loc, dy, spread, scalar(rewriter, loc, element, 0));
 
-    WindowLoops loops(rewriter, op);
-    SmallVector<AffineExpr> exprs = loops.outer(), results = loops.outer();
-    for (unsigned i = 0; i < spatial; ++i) {
-      exprs.push_back(loops.out(i) + (windows.extents[i] - 1) -
-                      loops.kernel(i) * op.getDilations()[i]);
-      results.push_back(loops.out(i));
-    }
+    SmallVector<AffineExpr> exprs = loops.places([&](unsigned i) {
+      return loops.out(i) + (windows.extents[i] - 1) -
+             loops.kernel(i) * op.getDilations()[i];
+    });
+    SmallVector<AffineExpr> results =
+        loops.places([&](unsigned i) { return loops.out(i); });
     Value window = empty(rewriter, loc, op.getKernel(), element);
-    Value zeros = filled(rewriter, loc, type.getShape(),
-                         scalar(rewriter, loc, element, 0));
-    rewriter.replaceOp(
-        op, generic(rewriter, loc, {spreadFirst, spreadGradient, window}, zeros,
-                    {loops.maps({exprs, exprs, loops.kernels(), results}),
-                     loops.iterators()},
-                    [&](OpBuilder &builder, Location location,
-                        ValueRange elements) -> Value {
-                      Value isIt = builder.create<arith::CmpIOp>(
-                          location, arith::CmpIPredicate::eq, elements[0],
-                          loops.position(builder, location, index));
-                      Value share = builder.create<arith::SelectOp>(
-                          location, isIt, elements[1],
-                          scalar(builder, location, element, 0));
-                      return builder.create<arith::AddFOp>(location,
-                                                           elements[3], share);
-                    }));
+    Value zeros =
+        filled(rewriter, loc, shapeOf(type), scalar(rewriter, loc, element, 0));
+    Value sums = generic(
+        rewriter, loc, {spreadFirst, spreadGradient, window}, zeros,
+        {loops.maps({exprs, exprs, loops.kernels(), results}),
+         loops.iterators()},
+        [&](OpBuilder &builder, Location location,
+            ValueRange elements) -> Value {
+          Value isIt = builder.create<arith::CmpIOp>(
+              location, arith::CmpIPredicate::eq, elements[0],
+              loops.position(builder, location, index));
+          Value share = builder.create<arith::SelectOp>(
+              location, isIt, elements[1],
+              scalar(builder, location, element, 0));
+          return builder.create<arith::AddFOp>(location, elements[3], share);
+        });
+    rewriter.replaceOp(op, reshaped(rewriter, loc, sums, type.getShape()));
     return success();
   }
 
 private:
-  /// The loops of both steps: n, c, rows, kernel, then the columns.
+  /// The loops of both steps: n, c, rows, kernel, then the columns; with
+  /// channels last n, rows, columns, kernel, then c.
   class WindowLoops {
   public:
     WindowLoops(Builder &builder, nn::MaxPoolBackwardOp op)
         : builder_(builder), kernel_(op.getKernel()),
-          spatial_(op.getKernel().size()) {}
+          spatial_(op.getKernel().size()),
+          channelsLast_(op->hasAttr(channelsLastAttr)) {}
+
+    /// The first spatial dimension of a tensor.
+    unsigned firstSpatial() const { return channelsLast_ ? 1 : 2; }
+    /// What belongs to each dimension of a tensor.
+    template <typename T>
+    SmallVector<T> ordered(T sample, T channel, ArrayRef<T> spatial) const {
+      SmallVector<T> result = {sample};
+      llvm::append_range(result, spatial);
+      result.insert(channelsLast_ ? result.end() : result.begin() + 1, channel);
+      return result;
+    }
 
     AffineExpr out(unsigned i) const {
+      if (channelsLast_)
+        return builder_.getAffineDimExpr(1 + i);
       return builder_.getAffineDimExpr(i + 1 < spatial_ ? 2 + i
                                                         : 1 + 2 * spatial_);
     }
     AffineExpr kernel(unsigned i) const {
       return builder_.getAffineDimExpr(1 + spatial_ + i);
     }
-    SmallVector<AffineExpr> outer() const {
-      return {builder_.getAffineDimExpr(0), builder_.getAffineDimExpr(1)};
+    /// The element of a tensor whose places along the spatial dimensions are
+    /// these.
+    SmallVector<AffineExpr>
+    places(llvm::function_ref<AffineExpr(unsigned)> along) const {
+      SmallVector<AffineExpr> spatial;
+      for (unsigned i = 0; i < spatial_; ++i)
+        spatial.push_back(along(i));
+      return ordered<AffineExpr>(
+          builder_.getAffineDimExpr(0),
+          builder_.getAffineDimExpr(channelsLast_ ? 1 + 2 * spatial_ : 1),
+          spatial);
     }
     SmallVector<AffineExpr> kernels() const {
       SmallVector<AffineExpr> exprs;
@@ -239,22 +274,23 @@ private:
     Builder &builder_;
     ArrayRef<int64_t> kernel_;
     unsigned spatial_;
+    bool channelsLast_;
   };
 
-  /// Per element of dy, the number of the first largest element of its window
-  /// of `x`, which windows start at the first element of; none for NaN.
+  /// Per element of dy, of this shape, the number of the first largest element
+  /// of its window of `x`, which windows start at the first element of; none
+  /// for NaN.
   static Value firstOfWindows(OpBuilder &builder, nn::MaxPoolBackwardOp op,
-                              Value x) {
+                              const WindowLoops &loops, Value x,
+                              ArrayRef<int64_t> shape) {
     Location loc = op.getLoc();
     Type element = tensorType(x).getElementType(), index = builder.getI32Type();
-    ArrayRef<int64_t> shape = tensorType(op.getDy()).getShape();
-    WindowLoops loops(builder, op);
-    SmallVector<AffineExpr> exprs = loops.outer(), results = loops.outer();
-    for (unsigned i = 0, e = op.getKernel().size(); i < e; ++i) {
-      exprs.push_back(loops.out(i) * op.getStrides()[i] +
-                      loops.kernel(i) * op.getDilations()[i]);
-      results.push_back(loops.out(i));
-    }
+    SmallVector<AffineExpr> exprs = loops.places([&](unsigned i) {
+      return loops.out(i) * op.getStrides()[i] +
+             loops.kernel(i) * op.getDilations()[i];
+    });
+    SmallVector<AffineExpr> results =
+        loops.places([&](unsigned i) { return loops.out(i); });
     Value window = empty(builder, loc, op.getKernel(), element);
     constexpr nn::ReduceKind kind = nn::ReduceKind::Max;
     Value largest = generic(

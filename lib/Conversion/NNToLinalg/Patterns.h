@@ -135,17 +135,22 @@ sumOfProducts(mlir::PatternRewriter &rewriter, mlir::Location loc,
               mlir::ValueRange inputs, mlir::Value sum,
               llvm::ArrayRef<llvm::SmallVector<mlir::AffineExpr>> accesses,
               llvm::ArrayRef<mlir::utils::IteratorType> iterators);
-/// Where elements go along the spatial dimensions 2, 3, ...: element o of
-/// dimension i to `origins[i] + o * strides[i]` of `sizes[i]` elements; those
-/// outside are left out.
+/// Where elements go along the spatial dimensions, which begin at dim
+/// `firstSpatial`: element o of dimension i to `origins[i] + o * strides[i]` of
+/// `sizes[i]` elements; those outside are left out.
 struct Spread {
   llvm::SmallVector<int64_t, 3> sizes, origins;
   llvm::ArrayRef<int64_t> strides;
+  unsigned firstSpatial = 2;
 };
 /// `fill` with the elements of `value` where `spread` says.
 mlir::Value spreadOut(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value value, const Spread &spread,
                       mlir::Value fill);
+
+/// The result of a batch norm of `elements` of its operands with that factor.
+mlir::Value normalised(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::ValueRange elements, mlir::Value factor);
 
 /// 1 / (1 + exp(-x)).
 mlir::Value sigmoid(mlir::OpBuilder &builder, mlir::Location loc,

@@ -60,12 +60,13 @@ struct Read {
   llvm::SmallBitVector varies; ///< Per dim; those of size 1 do.
 };
 
-/// Loops over what is reduced. Neighbours that are both summed, or both kept,
-/// and along which every operand varies or none, are one loop: a long one.
+/// Loops over what is reduced, of dims in the order in which elements lie.
+/// Neighbours that are both summed, or both kept, and along which every operand
+/// varies or none, are one loop: a long one.
 class ReductionLoops {
 public:
-  ReductionLoops(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes,
-                 ArrayRef<Read> reads);
+  ReductionLoops(ArrayRef<int64_t> shape, ArrayRef<int64_t> order,
+                 ArrayRef<int64_t> axes, ArrayRef<Read> reads);
 
   unsigned size() const { return extents.size(); }
   /// The loops, of those in `iterators`, that the result has.
@@ -113,15 +114,15 @@ private:
 };
 } // namespace
 
-ReductionLoops::ReductionLoops(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes,
-                               ArrayRef<Read> reads) {
-  for (auto [dim, size] : llvm::enumerate(shape)) {
-    Iterator iterator = llvm::is_contained(axes, static_cast<int64_t>(dim))
-                            ? Iterator::reduction
-                            : Iterator::parallel;
+ReductionLoops::ReductionLoops(ArrayRef<int64_t> shape, ArrayRef<int64_t> order,
+                               ArrayRef<int64_t> axes, ArrayRef<Read> reads) {
+  for (int64_t dim : order) {
+    int64_t size = shape[dim];
+    Iterator iterator = llvm::is_contained(axes, dim) ? Iterator::reduction
+                                                      : Iterator::parallel;
     bool joins = !iterators.empty() && iterators.back() == iterator;
     if (joins && size != 1 && extents.back() != 1)
-      joins = llvm::all_of(reads, [&, dim = dim](const Read &read) {
+      joins = llvm::all_of(reads, [&](const Read &read) {
         return read.varies.test(dim) == read.varies.test(firstDims.back());
       });
     if (!joins) {
@@ -137,12 +138,12 @@ ReductionLoops::ReductionLoops(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes,
 }
 
 /// `element` of elements of the operands, joined along `axes` of `shape`; the
-/// result has its other dims.
+/// result has its other dims. All dims are in `order`.
 static Value reduceElements(OpBuilder &builder, Location loc,
-                            ArrayRef<int64_t> shape, ArrayRef<Read> reads,
-                            ArrayRef<int64_t> axes, Join how, Value start,
-                            ElementBuilder element) {
-  ReductionLoops loops(shape, axes, reads);
+                            ArrayRef<int64_t> shape, ArrayRef<int64_t> order,
+                            ArrayRef<Read> reads, ArrayRef<int64_t> axes,
+                            Join how, Value start, ElementBuilder element) {
+  ReductionLoops loops(shape, order, axes, reads);
   SmallVector<AffineMap> maps;
   SmallVector<Value> inputs;
   for (const Read &read : reads) {
@@ -159,25 +160,54 @@ static Value reduceElements(OpBuilder &builder, Location loc,
                       elements.back());
       });
   SmallVector<int64_t> kept;
-  for (auto [dim, size] : llvm::enumerate(shape))
-    if (!llvm::is_contained(axes, static_cast<int64_t>(dim)))
-      kept.push_back(size);
+  for (int64_t dim : order)
+    if (!llvm::is_contained(axes, dim))
+      kept.push_back(shape[dim]);
   return reshaped(builder, loc, result, kept);
+}
+
+/// The same along axes that include all spatial dims, with channels last. The
+/// channels of a line are joined first, then those of all lines: along one long
+/// loop, sums of floats would lose more.
+static Value reduceChannelsLast(OpBuilder &builder, Location loc,
+                                ArrayRef<int64_t> shape, ArrayRef<Read> reads,
+                                ArrayRef<int64_t> axes, Join how, Value start,
+                                ElementBuilder element) {
+  auto rank = static_cast<int64_t>(shape.size());
+  Value lines = reduceElements(builder, loc, shape, channelsLastOrder(rank),
+                               reads, rank - 1, how, start, element);
+  // Of samples, the other spatial dims, and channels.
+  SmallVector<int64_t> others;
+  if (llvm::is_contained(axes, 0))
+    others.push_back(0);
+  llvm::append_range(others, llvm::seq<int64_t>(1, rank - 2));
+  if (llvm::is_contained(axes, 1))
+    others.push_back(rank - 2);
+  return others.empty()
+             ? lines
+             : reduce(builder, loc, lines, others, how.kind, how.isUnsigned);
+}
+
+/// The element that joins of `element` start with.
+static Value startOf(OpBuilder &builder, Location loc, nn::ReduceKind kind,
+                     Type element, bool isUnsigned) {
+  if (auto integer = dyn_cast<IntegerType>(element);
+      integer && isUnsigned && integer.getWidth() > 1)
+    element = IntegerType::get(builder.getContext(), integer.getWidth(),
+                               IntegerType::Unsigned);
+  return neutral(builder, loc, kind, element);
 }
 
 Value linalg_lowering::reduce(OpBuilder &builder, Location loc, Value input,
                               ArrayRef<int64_t> axes, nn::ReduceKind kind,
                               bool isUnsigned) {
   RankedTensorType type = tensorType(input);
-  Type signedness = type.getElementType();
-  if (auto integer = dyn_cast<IntegerType>(signedness);
-      integer && isUnsigned && integer.getWidth() > 1)
-    signedness = IntegerType::get(builder.getContext(), integer.getWidth(),
-                                  IntegerType::Unsigned);
   Read read{input, llvm::SmallBitVector(type.getRank(), true)};
   return reduceElements(
-      builder, loc, type.getShape(), read, axes, {kind, isUnsigned, sumFlags},
-      neutral(builder, loc, kind, signedness),
+      builder, loc, type.getShape(),
+      llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())), read, axes,
+      {kind, isUnsigned, sumFlags},
+      startOf(builder, loc, kind, type.getElementType(), isUnsigned),
       [](OpBuilder &, Location, ValueRange elements) { return elements[0]; });
 }
 
@@ -205,11 +235,21 @@ struct ReduceLowering : public OpRewritePattern<nn::ReduceOp> {
 
   LogicalResult matchAndRewrite(nn::ReduceOp op,
                                 PatternRewriter &rewriter) const override {
-    rewriter.replaceOp(
-        op,
-        finishReduction(rewriter, op,
-                        reduce(rewriter, op.getLoc(), op.getInput(),
-                               op.getAxes(), op.getKind(), isUnsigned(op))));
+    Location loc = op.getLoc();
+    RankedTensorType type = tensorType(op.getInput());
+    Read read{op.getInput(), llvm::SmallBitVector(type.getRank(), true)};
+    Value result = op->hasAttr(channelsLastAttr)
+                       ? reduceChannelsLast(
+                             rewriter, loc, type.getShape(), read, op.getAxes(),
+                             {op.getKind(), isUnsigned(op), sumFlags},
+                             startOf(rewriter, loc, op.getKind(),
+                                     type.getElementType(), isUnsigned(op)),
+                             [](OpBuilder &, Location, ValueRange elements) {
+                               return elements[0];
+                             })
+                       : reduce(rewriter, loc, op.getInput(), op.getAxes(),
+                                op.getKind(), isUnsigned(op));
+    rewriter.replaceOp(op, finishReduction(rewriter, op, result));
     return success();
   }
 };
@@ -229,17 +269,48 @@ struct FusedReduceLowering : public OpRewritePattern<nn::FusedReduceOp> {
       reads.push_back(
           {operand, elementwiseAccess(use.getOwner(), use.getOperandNumber())});
     }
-    Value result = reduceElements(
-        rewriter, loc, type.getShape(), reads, reduction.getAxes(),
-        {reduction.getKind(), /*isUnsigned=*/false, sumFlags},
-        neutral(rewriter, loc, reduction.getKind(), type.getElementType()),
-        [&](OpBuilder &builder, Location location, ValueRange elements) {
-          return buildPartScalars(builder, location,
-                                  op.getBody().getArguments(), op.getParts(),
-                                  elements);
-        });
+    Join how{reduction.getKind(), /*isUnsigned=*/false, sumFlags};
+    Value start = neutral(rewriter, loc, how.kind, type.getElementType());
+    bool channelsLast = op->hasAttr(channelsLastAttr);
+    SmallVector<nn::BatchNormOp> norms;
+    if (channelsLast)
+      norms = normsOfArguments(op.getParts());
+    for (nn::BatchNormOp norm : norms)
+      reads.push_back(factorOf(rewriter, norm, reads));
+    auto element = [&](OpBuilder &builder, Location location,
+                       ValueRange elements) {
+      return buildPartScalars(builder, location, op.getBody().getArguments(),
+                              op.getParts(), elements, norms);
+    };
+    Value result =
+        channelsLast
+            ? reduceChannelsLast(rewriter, loc, type.getShape(), reads,
+                                 reduction.getAxes(), how, start, element)
+            : reduceElements(
+                  rewriter, loc, type.getShape(),
+                  llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())), reads,
+                  reduction.getAxes(), how, start, element);
     rewriter.replaceOp(op, finishReduction(rewriter, reduction, result));
     return success();
+  }
+
+private:
+  /// The factors of a batch norm, whose operands are among `reads`.
+  static Read factorOf(OpBuilder &builder, nn::BatchNormOp norm,
+                       ArrayRef<Read> reads) {
+    auto readOf = [&](Value argument) {
+      return reads[cast<BlockArgument>(argument).getArgNumber()];
+    };
+    Read scale = readOf(norm.getScale()), variance = readOf(norm.getVariance());
+    RankedTensorType type = tensorType(scale.value);
+    Value factor = elementwise(
+        builder, norm.getLoc(), {scale.value, variance.value},
+        empty(builder, norm.getLoc(), type.getShape(), type.getElementType()),
+        [&](OpBuilder &nested, Location location, ValueRange elements) {
+          return batchNormFactor(nested, location, norm, elements[0],
+                                 elements[1]);
+        });
+    return {factor, scale.varies};
   }
 };
 

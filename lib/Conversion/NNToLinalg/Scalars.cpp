@@ -188,15 +188,29 @@ static Value gelu(OpBuilder &builder, Location loc, nn::GeluOp op, Value x) {
 
 static Value buildBatchNorm(OpBuilder &builder, Location loc,
                             nn::BatchNormOp op, ValueRange elements) {
-  auto flags = arith::FastMathFlagsAttr::get(builder.getContext(),
-                                             arith::FastMathFlags::contract);
-  Value epsilon = scalar(builder, loc, elements[0].getType(),
+  return normalised(
+      builder, loc, elements,
+      batchNormFactor(builder, loc, op, elements[1], elements[4]));
+}
+
+static arith::FastMathFlagsAttr contracted(OpBuilder &builder) {
+  return arith::FastMathFlagsAttr::get(builder.getContext(),
+                                       arith::FastMathFlags::contract);
+}
+
+Value soap::batchNormFactor(OpBuilder &builder, Location loc,
+                            nn::BatchNormOp op, Value scale, Value variance) {
+  auto flags = contracted(builder);
+  Value epsilon = scalar(builder, loc, variance.getType(),
                          op.getEpsilon().convertToDouble());
-  Value variance =
-      builder.create<arith::AddFOp>(loc, elements[4], epsilon, flags);
-  Value deviation = builder.create<math::SqrtOp>(loc, variance);
-  Value factor =
-      builder.create<arith::DivFOp>(loc, elements[1], deviation, flags);
+  Value sum = builder.create<arith::AddFOp>(loc, variance, epsilon, flags);
+  Value deviation = builder.create<math::SqrtOp>(loc, sum);
+  return builder.create<arith::DivFOp>(loc, scale, deviation, flags);
+}
+
+Value linalg_lowering::normalised(OpBuilder &builder, Location loc,
+                                  ValueRange elements, Value factor) {
+  auto flags = contracted(builder);
   Value centred =
       builder.create<arith::SubFOp>(loc, elements[0], elements[3], flags);
   Value scaled = builder.create<arith::MulFOp>(loc, centred, factor, flags);

@@ -8,7 +8,9 @@
 #include "JoinedReshapes.h"
 #include "MinimumCut.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAPRT/Transforms/Messages.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Target/ChosenTarget.h"
@@ -154,42 +156,50 @@ private:
       visitLibrary(launch, kernel.getAnchor());
   }
 
-  /// All values that vary as the result does have its order.
+  /// All values that the kernel has in one order have the same.
   void visitNative(soaprt::LaunchOp launch, soaprt::KernelOp kernel) {
     std::optional<llvm::SmallBitVector> alike =
-        isChannelShuffle(kernel) ? llvm::SmallBitVector(1, true)
-                                 : canHaveChannelsLast(kernel.getAnchor());
+        isChannelShuffle(kernel) ? llvm::SmallBitVector(2, true)
+                                 : channelsLastValues(kernel.getAnchor());
     if (!alike)
       return keepAllRowMajor(launch);
-    SmallVector<Value> values(launch.getOutputs());
-    for (auto [number, input] : llvm::enumerate(launch.getInputs()))
-      if ((*alike)[number])
-        values.push_back(input);
+    SmallVector<unsigned> nodes;
+    bool isFixed = false;
+    for (auto [number, value] : llvm::enumerate(
+             llvm::concat<Value>(llvm::to_vector(launch.getInputs()),
+                                 llvm::to_vector(launch.getOutputs())))) {
+      if (!(*alike)[number])
+        keepRowMajor(value);
+      else if (auto node = nodeOf(value))
+        nodes.push_back(*node);
       else
-        keepRowMajor(input);
-    auto isFixed = [&](Value value) {
-      return hasOrders(typeOf(value).getShape()) && !nodeOf(value);
-    };
-    if (llvm::any_of(values, isFixed))
+        isFixed |= hasOrders(typeOf(value).getShape());
+    }
+    if (isFixed)
       return keepAllRowMajor(launch);
-    std::optional<unsigned> one = nodeOf(values.front());
-    for (Value value : values)
-      if (auto other = nodeOf(value); one && other)
-        cut_.addDifference(*one, *other, MinimumCut::forbidden);
+    for (auto [one, other] : llvm::zip(nodes, llvm::drop_begin(nodes)))
+      cut_.addDifference(one, other, MinimumCut::forbidden);
   }
 
-  /// The first operand and the result are reordered if they have another order
-  /// than the kernel.
+  /// The first operand and the result, or the two operands of the gradient of
+  /// weights, are reordered if they have another order than the kernel.
   void visitLibrary(soaprt::LaunchOp launch, Operation *op) {
     ChannelsLast use = target_.getChannelsLast(op);
     if (use == ChannelsLast::Never)
       return keepAllRowMajor(launch);
-    for (Value input : launch.getInputs().drop_front())
-      keepRowMajor(input);
+    SmallVector<Value> rest(launch.getInputs().drop_front());
+    llvm::append_range(rest, launch.getOutputs());
+    auto other = isa<nn::ConvBackwardFilterOp>(op)
+                     ? rest.begin()
+                     : rest.end() - launch.getOutputs().size();
+    Value second = *other;
+    rest.erase(other);
+    for (Value value : rest)
+      keepRowMajor(value);
     std::optional<unsigned> kernel;
     if (use != ChannelsLast::Always)
       kernel = cut_.addNode();
-    for (Value value : {launch.getInputs().front(), launch.getOutputs()[0]}) {
+    for (Value value : {launch.getInputs().front(), second}) {
       auto node = nodeOf(value);
       int64_t bytes = typeOf(value).getBytes();
       // A row-major pool of 576x8x14 takes 267 in place of 37 us with AVX-512,

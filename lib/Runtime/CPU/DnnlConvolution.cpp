@@ -32,9 +32,8 @@ static bool prefersOwnLayouts(const Shape &weights, const memory::dims &dst,
 /// Whether oneDNN is to choose all layouts first. Where both activations have
 /// channels last, they stay as they are: its choice is the same or not faster
 /// (docs/Runtime.md); where one has, the other one is reordered.
-static bool choosesFirst(const Request &request, bool prefersOwn) {
-  int last = request.channelsLast();
-  return last == 1 || (last == 0 && prefersOwn);
+static bool choosesFirst(int channelsLast, bool prefersOwn) {
+  return channelsLast == 1 || (channelsLast == 0 && prefersOwn);
 }
 
 /// What `attempt` makes of layouts of source, weights and destination: of
@@ -111,7 +110,8 @@ Result dnnlops::makeConv(const Request &request, const fb::Conv *op) {
                           op->bias() ? &bias : nullptr, dst);
   };
   bool constant = request.isConstant(1);
-  bool own = choosesFirst(request, prefersOwnLayouts(w, dst.dims(), constant));
+  bool own = choosesFirst(request.channelsLast(),
+                          prefersOwnLayouts(w, dst.dims(), constant));
   return attemptLayouts(own, constant || request.channelsLast() > 0, src,
                         weights, dst, attempt);
 }
@@ -186,17 +186,57 @@ static Result makeTransposed(const Request &request, const fb::ConvBackward *op,
     return withBias<Transposed>(request, desc, src, weights,
                                 op->bias() ? &bias : nullptr, dst);
   };
-  return attemptLayouts(choosesFirst(request, prefersOwnLayouts(shapes, op)),
-                        request.isConstant(1) || request.channelsLast() > 0,
-                        src, weights, dst, attempt);
+  return attemptLayouts(
+      choosesFirst(request.channelsLast(), prefersOwnLayouts(shapes, op)),
+      request.isConstant(1) || request.channelsLast() > 0, src, weights, dst,
+      attempt);
+}
+
+/// The gradient of the weights of a pointwise convolution, all of whose pixels
+/// have channels last: one product over them, which is faster than the
+/// library's convolutions (docs/Runtime.md). Null for other convolutions.
+static Result makePointwiseFilterGradient(const Request &request,
+                                          const fb::ConvBackward *op,
+                                          const BackwardShapes &shapes) {
+  auto all = [](const flatbuffers::Vector<int64_t> *list, int64_t value) {
+    return std::all_of(list->begin(), list->end(),
+                       [&](int64_t each) { return each == value; });
+  };
+  int64_t filters = shapes.w[0], channels = shapes.w[1],
+          pixels = elementCount(shapes.y) / std::max<int64_t>(1, filters);
+  if (!request.isLast(0) || !request.isLast(1) || shapes.groups != 1 ||
+      elementCount(shapes.w) != filters * channels || !all(op->strides(), 1) ||
+      !all(op->pads_lo(), 0) || !all(op->pads_hi(), 0))
+    return nullptr;
+  memory::data_type type = dnnlType(shapes.element);
+  memory::desc x({pixels, channels}, type, memory::dims{channels, 1}),
+      dy({filters, pixels}, type, memory::dims{1, filters}),
+      w({filters, channels},
+        dnnlType(request.kernel.results()->Get(0)->element()),
+        memory::dims{channels, 1});
+  auto desc = describe<dnnl::matmul>(request, userScratchpad(), dy, x, w);
+  if (!desc)
+    return nullptr;
+  auto kernel = std::make_unique<DnnlKernel>(desc.impl_info_str());
+  DnnlKernel::Stage stage{
+      [desc] { return dnnl::matmul(desc); }, desc.scratchpad_desc(), {}};
+  auto add = [&](int argument, const DnnlKernel::Slot &slot) {
+    stage.arguments.emplace_back(argument, kernel->addSlot(slot));
+  };
+  add(DNNL_ARG_WEIGHTS, {false, 0, false, x, x});
+  add(DNNL_ARG_SRC, {false, 1, false, dy, dy});
+  add(DNNL_ARG_DST, {true, 0, false, w, w});
+  kernel->addStage(std::move(stage));
+  return kernel;
 }
 
 /// The gradient of the weights.
 static Result makeFilterGradient(const Request &request,
                                  const fb::ConvBackward *op,
                                  const BackwardShapes &shapes) {
-  memory::desc src = denseDesc(shapes.element, shapes.x),
-               dst = denseDesc(shapes.element, shapes.y),
+  if (Result product = makePointwiseFilterGradient(request, op, shapes))
+    return product;
+  memory::desc src = request.operandDesc(0), dst = request.operandDesc(1),
                weights =
                    shapes.weights(request.kernel.results()->Get(0)->element());
   Request anyForward = request;
@@ -231,8 +271,11 @@ static Result makeFilterGradient(const Request &request,
                       {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS})
                 : nullptr;
   };
-  bool own = prefersOwnLayouts(shapes.w, dst.dims(), /*areConstant=*/false);
-  return attemptLayouts(own, /*constant=*/false, src, weights, dst, attempt);
+  bool own = choosesFirst(
+      request.isLast(0) + request.isLast(1),
+      prefersOwnLayouts(shapes.w, dst.dims(), /*areConstant=*/false));
+  return attemptLayouts(own, /*anyWeights=*/request.isLast(0), src, weights,
+                        dst, attempt);
 }
 
 Result dnnlops::makeConvBackward(const Request &request,

@@ -31,12 +31,14 @@ struct Request {
   dnnl::memory::desc resultDesc() const {
     return orderedDesc(*kernel.results()->Get(0));
   }
+  /// Whether an operand has channels last.
+  bool isLast(uint32_t i) const {
+    return kernel.operands()->Get(i)->order() == fb::ElementOrder::ChannelsLast;
+  }
   /// How many of the first operand and the result have channels last.
   int channelsLast() const {
-    auto isLast = [](const fb::TensorType *type) {
-      return type->order() == fb::ElementOrder::ChannelsLast;
-    };
-    return isLast(kernel.operands()->Get(0)) + isLast(kernel.results()->Get(0));
+    return isLast(0) + (kernel.results()->Get(0)->order() ==
+                        fb::ElementOrder::ChannelsLast);
   }
   /// Of the operation itself; those of followers stand behind them.
   size_t operands() const {

@@ -111,12 +111,32 @@ static ChannelsLast channelsLastOf(nn::ConvOp conv) {
              : ChannelsLast::Either;
 }
 
+/// Likewise, of a transposed convolution or the gradient of a source.
+static ChannelsLast channelsLastOf(nn::ConvBackwardDataOp back) {
+  constexpr int64_t fewChannels = 16;
+  ArrayRef<int64_t> weights =
+      cast<ShapedType>(back.getWeight().getType()).getShape();
+  bool overlaps = llvm::any_of(
+      llvm::zip_equal(weights.drop_front(2), back.getStrides()),
+      [](auto dim) { return std::get<0>(dim) > std::get<1>(dim); });
+  return overlaps && weights[1] >= fewChannels ? ChannelsLast::Always
+                                               : ChannelsLast::Either;
+}
+
+/// Likewise, of the gradient of weights.
+static ChannelsLast channelsLastOf(nn::ConvBackwardFilterOp back) {
+  ArrayRef<int64_t> weights = back.getResult().getType().getShape();
+  return ShapedType::getNumElements(weights.drop_front(2)) > 1
+             ? ChannelsLast::Always
+             : ChannelsLast::Either;
+}
+
 ChannelsLast CPUTarget::getChannelsLast(Operation *op) const {
   return TypeSwitch<Operation *, ChannelsLast>(op)
-      .Case([](nn::ConvOp conv) { return channelsLastOf(conv); })
+      .Case<nn::ConvOp, nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp>(
+          [](auto conv) { return channelsLastOf(conv); })
       .Case<nn::MaxPoolOp, nn::AvgPoolOp, nn::LRNOp>(
           [](auto) { return ChannelsLast::Faster; })
-      .Case([](nn::ConvBackwardDataOp) { return ChannelsLast::Either; })
       .Default([](Operation *) { return ChannelsLast::Never; });
 }
 

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Target/CPU/EmitKernels.h"
 #include "soap/Target/CPU/Passes.h"
 #include "soap/Target/Model/SharedObject.h"
@@ -23,9 +24,11 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::test;
 
-CompiledOps::CompiledOps(const std::string &text) { compile(text); }
+CompiledOps::CompiledOps(const std::string &text, bool channelsLast) {
+  compile(text, channelsLast);
+}
 
-void CompiledOps::compile(const std::string &text) {
+void CompiledOps::compile(const std::string &text, bool channelsLast) {
   DialectRegistry registry;
   registerNativeDialects(registry);
   context_.appendDialectRegistry(registry);
@@ -41,7 +44,8 @@ void CompiledOps::compile(const std::string &text) {
   });
   NativeKernels kernels(*module_);
   for (Operation *op : ops) {
-    FailureOr<NativeKernelCall> call = kernels.getOrCreate(op);
+    FailureOr<NativeKernelCall> call = kernels.getOrCreate(
+        op, channelsLast && channelsLastValues(op).has_value());
     ASSERT_TRUE(succeeded(call));
     calls.push_back(*call);
   }

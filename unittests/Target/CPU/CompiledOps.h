@@ -23,7 +23,8 @@ namespace test {
 class CompiledOps {
 public:
   /// `text` is a module. Reports a failed expectation if anything fails.
-  explicit CompiledOps(const std::string &text);
+  /// `channelsLast`: of what channelsLastValues() names of an operation.
+  explicit CompiledOps(const std::string &text, bool channelsLast = false);
   ~CompiledOps();
   CompiledOps(const CompiledOps &) = delete;
   CompiledOps &operator=(const CompiledOps &) = delete;
@@ -43,7 +44,7 @@ public:
                          const std::vector<std::vector<float>> &operands) const;
 
 private:
-  void compile(const std::string &text);
+  void compile(const std::string &text, bool channelsLast);
 
   mlir::MLIRContext context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;

@@ -53,11 +53,6 @@ struct NativeKernelCall {
   llvm::SmallBitVector inPlace;
 };
 
-/// Which operands of an element-wise operation, of a result of rank 3 or more,
-/// have channels last if the result has: those that vary as it does. Nothing if
-/// there is another one for which the order would matter.
-std::optional<llvm::SmallBitVector> canHaveChannelsLast(mlir::Operation *op);
-
 /// The kernels of one program: a view of a nested `module @kernels`, which
 /// holds all state, so that kernels made by one pass are found again by the
 /// next.
@@ -76,7 +71,7 @@ public:
   /// dialects.
   /// Emits an error on `op` if it is none that `supports` knows. Takes one
   /// string comparison if the kernel exists. Not thread safe.
-  /// `channelsLast`: of operands and results as canHaveChannelsLast() says.
+  /// `channelsLast`: of operands and results as channelsLastValues() says.
   mlir::FailureOr<NativeKernelCall> getOrCreate(mlir::Operation *op,
                                                 bool channelsLast = false);
 

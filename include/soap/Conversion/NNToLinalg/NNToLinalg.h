@@ -10,12 +10,30 @@
 
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
+#include "soap/Dialect/NN/IR/NN.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include <optional>
 
 namespace soap {
 
 #define GEN_PASS_DECL
 #include "soap/Conversion/NNToLinalg/Passes.h.inc"
+
+/// On an operation on local tensors, a unit: elements of the operands and
+/// results that channelsLastValues() names lie with dim 1 last, whatever their
+/// types say.
+inline constexpr llvm::StringLiteral channelsLastAttr = "native.channels_last";
+
+/// The dims of a tensor in the order in which its elements lie then, the
+/// innermost one last.
+llvm::SmallVector<int64_t> channelsLastOrder(int64_t rank);
+
+/// Which operands, and behind them which results, of an operation on tensors of
+/// rank 3 or more have channels last if one of them has: what an element-wise
+/// operation makes and what varies as that does, what a reduction over all
+/// spatial dims sums up, all of the gradient of a maximum over windows. Nothing
+/// for other operations, or where the order of another operand would matter.
+std::optional<llvm::SmallBitVector> channelsLastValues(mlir::Operation *op);
 
 /// Patterns that lower every nn operation but the ends of the graph.
 void populateNNToLinalgPatterns(mlir::RewritePatternSet &patterns,
@@ -39,11 +57,24 @@ llvm::SmallVector<mlir::Value>
 buildElementwiseScalars(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Operation *op, mlir::ValueRange elements);
 /// The same of the last of `parts`, element-wise operations of a region, from
-/// an element of each of its arguments.
+/// an element of each of its arguments; behind them, of the factor of each of
+/// `norms`, which are parts.
 mlir::Value buildPartScalars(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::ValueRange arguments,
                              llvm::iterator_range<mlir::Block::iterator> parts,
-                             mlir::ValueRange elements);
+                             mlir::ValueRange elements,
+                             llvm::ArrayRef<nn::BatchNormOp> norms = {});
+
+/// The batch norms of f32 among `parts` whose scale and variance are arguments
+/// of the region. Where channels are the innermost loop, their factors are made
+/// once per channel: each element would take a root and a quotient.
+llvm::SmallVector<nn::BatchNormOp>
+normsOfArguments(llvm::iterator_range<mlir::Block::iterator> parts);
+
+/// scale / sqrt(variance + epsilon), the factor of a batch norm's channel.
+mlir::Value batchNormFactor(mlir::OpBuilder &builder, mlir::Location loc,
+                            nn::BatchNormOp op, mlir::Value scale,
+                            mlir::Value variance);
 
 #define GEN_PASS_REGISTRATION
 #include "soap/Conversion/NNToLinalg/Passes.h.inc"
