@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// soap-convolution-times winograd|pointwise|transposed|followers [THREADS]
-// [ROUNDS]: a table, one row per convolution, of the lower quartiles of
-// alternating runs: milliseconds, of the processor if THREADS is 1 (the
+// soap-convolution-times winograd|training|pointwise|transposed|followers
+// [THREADS] [ROUNDS]: a table, one row per convolution, of the lower quartiles
+// of alternating runs: milliseconds, of the processor if THREADS is 1 (the
 // default), else of the wall, and Gflop/s of the direct sums. Before every run
 // what caches hold is replaced. Tensors have channels last, but for what is
 // called dense. The star is at what the runtime would take of those.
@@ -17,7 +17,7 @@
 #include "CPU/PointwiseKernel.h"
 #include "CPU/Threads.h"
 #include "CPU/TransposedKernel.h"
-#include "CPU/WinogradPlan.h"
+#include "CPU/WinogradFilter.h"
 #include "NoStream.h"
 #include <algorithm>
 #include <cstdio>
@@ -29,10 +29,11 @@ using namespace soap::runtime;
 
 namespace {
 /// A square image and a square window, which is in the middle of its pads; or
-/// whose strides it is, of a transposed convolution.
+/// whose strides it is, of a transposed convolution; or a gradient of such a
+/// convolution, of its source or its weights.
 struct Convolution {
   int64_t batch, channels, filters, image, groups, window = 3;
-  bool isTransposed = false;
+  bool isTransposed = false, ofSource = false, ofFilter = false;
 
   double flops() const {
     return 2.0 * static_cast<double>(window * window * batch * channels *
@@ -54,13 +55,19 @@ struct Convolution {
       follower.operand = 3;
       kernel.followers.push_back(std::make_unique<fb::FollowerT>(follower));
     }
-    if (isTransposed) {
+    if (isTransposed || ofSource || ofFilter) {
       fb::ConvBackwardT back;
-      back.strides = {window, window};
+      back.of_filter = ofFilter;
+      back.strides = {1, 1};
       back.dilations = {1, 1};
-      back.pads_lo = back.pads_hi = {0, 0};
+      back.pads_lo = back.pads_hi = conv.pads_lo;
+      if (isTransposed) {
+        back.strides = {window, window};
+        back.pads_lo = back.pads_hi = {0, 0};
+      }
       back.groups = groups;
-      back.bias = true;
+      back.bias = isTransposed;
+      back.winograd = true;
       kernel.op.Set(std::move(back));
     } else {
       kernel.op.Set(std::move(conv));
@@ -73,6 +80,17 @@ struct Convolution {
       list.push_back(std::move(type));
     };
     auto row = fb::ElementOrder::RowMajor;
+    if (ofSource || ofFilter) {
+      Shape x = {batch, channels, image, image},
+            y = {batch, filters, image, image},
+            w = {filters, channels / groups, window, window};
+      add(kernel.operands, ofFilter ? x : y, order);
+      add(kernel.operands, ofFilter ? y : w, ofFilter ? order : row);
+      add(kernel.results, ofFilter ? w : x, ofFilter ? row : order);
+      flatbuffers::FlatBufferBuilder builder;
+      builder.Finish(fb::Kernel::Pack(builder, &kernel));
+      return builder.Release();
+    }
     add(kernel.operands, {batch, channels, image, image}, order);
     if (isTransposed)
       add(kernel.operands, {channels, filters / groups, window, window}, row);
@@ -189,6 +207,53 @@ static void measureWinograd(const Convolution &conv, size_t threads,
   compare(conv, threads, rounds, candidates, taken, name);
 }
 
+/// The library's kernel beside those of `plan`, of weights that change.
+template <typename Plan, typename Shape, typename Make>
+static void compareChanging(const Convolution &conv, const fb::Kernel &table,
+                            const Shape &shape, const std::optional<Plan> &plan,
+                            size_t threads, int rounds, const Make &make) {
+  std::vector<Candidate> candidates;
+  auto library = makeDnnlKernel(table, {false, false, false}, false);
+  std::string name = library->implementation();
+  candidates.emplace_back(std::move(library), table);
+  size_t taken = 0;
+  for (const WinogradLoops *loops : winogradLoops()) {
+    if (plan && &plan->loops() == loops)
+      taken = candidates.size();
+    candidates.emplace_back(make(table, Plan(shape, *loops, threads)), table);
+  }
+  const char *what = conv.ofFilter   ? ", gradient of weights"
+                     : conv.ofSource ? ", gradient of x"
+                                     : "";
+  compare(conv, threads, rounds, candidates, taken, name + what);
+}
+
+/// A convolution whose weights change, and its two gradients.
+static void measureTraining(Convolution conv, size_t threads, int rounds) {
+  for (bool ofSource : {false, true}) {
+    conv.ofSource = ofSource;
+    auto buffer = conv.table();
+    const fb::Kernel &table = rowOf(buffer);
+    WinogradShape shape =
+        winogradShape(table, /*constantWeights=*/false).value();
+    compareChanging(conv, table, shape, planWinograd(shape, threads), threads,
+                    rounds,
+                    [](const fb::Kernel &row, const WinogradPlan &plan) {
+                      return makeWinogradKernel(row, plan);
+                    });
+  }
+  conv.ofSource = false;
+  conv.ofFilter = true;
+  auto buffer = conv.table();
+  const fb::Kernel &table = rowOf(buffer);
+  WinogradShape shape = winogradFilterShape(table).value();
+  compareChanging(conv, table, shape, planWinogradFilter(shape, threads),
+                  threads, rounds,
+                  [](const fb::Kernel &row, const WinogradFilterPlan &plan) {
+                    return makeWinogradFilterKernel(row, plan);
+                  });
+}
+
 /// The library's kernels between dense tensors and with channels last, beside
 /// `own`; `isTaken`: whether the runtime would take that.
 static void measureBeside(const Convolution &conv, std::unique_ptr<Kernel> own,
@@ -246,12 +311,13 @@ static void measureFollowers(const Convolution &conv, size_t threads,
 
 int main(int argc, char **argv) {
   std::string mode = argc > 1 ? argv[1] : "nothing";
-  bool isWinograd = mode == "winograd";
+  bool isTraining = mode == "training",
+       isWinograd = isTraining || mode == "winograd";
   if (!isWinograd && mode != "pointwise" && mode != "transposed" &&
       mode != "followers") {
     std::fprintf(stderr,
-                 "expected winograd, pointwise, transposed or followers, got: "
-                 "%s\n",
+                 "expected winograd, training, pointwise, transposed or "
+                 "followers, got: %s\n",
                  mode.c_str());
     return 1;
   }
@@ -284,6 +350,19 @@ int main(int argc, char **argv) {
               "|---|---|---|---|---|---|\n",
               isWinograd ? "direct | tiles of 2x2 | tiles of 4x4"
                          : "oneDNN, dense | oneDNN | ours");
+  if (isTraining) {
+    for (const Convolution &conv : std::vector<Convolution>{
+             {8, 64, 64, 224, 1},  {8, 64, 128, 112, 1}, {8, 128, 128, 112, 1},
+             {8, 256, 256, 56, 1}, {8, 512, 512, 28, 1}, {8, 512, 512, 14, 1},
+             {8, 64, 64, 56, 1},   {8, 128, 128, 28, 1}, {8, 256, 256, 14, 1},
+             {8, 512, 512, 7, 1},  {8, 128, 32, 56, 1},  {8, 128, 32, 14, 1},
+             {8, 96, 128, 28, 1},  {8, 160, 320, 14, 1}, {8, 16, 64, 55, 1},
+             {8, 48, 192, 13, 1},  {8, 64, 256, 13, 1},  {8, 384, 384, 13, 2},
+             {1, 64, 64, 56, 1},   {1, 256, 256, 14, 1}, {32, 256, 256, 14, 1},
+             {32, 512, 512, 7, 1}})
+      measureTraining(conv, threads, rounds);
+    return 0;
+  }
   if (mode == "transposed") {
     for (const Convolution &conv :
          std::vector<Convolution>{{1, 1024, 512, 28, 1, 2, true},

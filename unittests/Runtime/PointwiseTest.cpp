@@ -52,6 +52,67 @@ TEST(Pointwise, RandomShapes) {
   }
 }
 
+// Both gradients, of convolutions that may leave pixels out.
+TEST(Pointwise, GradientsOfRandomShapes) {
+  using Kind = ConvolutionProblem::Kind;
+  std::mt19937 random(20261129);
+  auto draw = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (uint32_t round = 0; round != 40; ++round) {
+    ConvolutionProblem convolution(
+        {draw(1, 3), draw(1, 40), draw(1, 12), draw(1, 12)}, draw(1, 40), 1,
+        /*bias=*/false, {{1, 1}, {draw(1, 3), draw(1, 3)}, {0, 0}, {0, 0}},
+        round);
+    for (Kind kind : {Kind::Transposed, Kind::Filter}) {
+      ConvolutionProblem problem =
+          convolution.gradient(kind, /*bias=*/false, round);
+      problem.constantWeights = false;
+      problem.sourceLast = problem.resultLast = true;
+      Tensor got = runProblem(problem, static_cast<size_t>(draw(1, 3)),
+                              [](const fb::Kernel &row) {
+                                auto kernel = makePointwiseGradientKernel(row);
+                                EXPECT_NE(kernel, nullptr);
+                                return kernel;
+                              });
+      ASSERT_LT(errorOf(got, problem.expected()), 1e-6)
+          << "round " << round << ", " << problem.toString();
+    }
+  }
+}
+
+// They are products where both images have channels last, without pads.
+TEST(Pointwise, WhereGradientsAreProducts) {
+  using Kind = ConvolutionProblem::Kind;
+  ConvolutionProblem convolution({1, 8, 6, 6}, 8, 1, false,
+                                 {{1, 1}, {2, 2}, {0, 0}, {0, 0}}, 1);
+  auto isTaken = [](ConvolutionProblem problem, Kind kind, bool sourceLast,
+                    bool resultLast) {
+    problem = problem.gradient(kind, /*bias=*/false, 1);
+    problem.sourceLast = sourceLast;
+    problem.resultLast = resultLast;
+    auto table = problem.table();
+    return makePointwiseGradientKernel(
+               *flatbuffers::GetRoot<fb::Kernel>(table.data())) != nullptr;
+  };
+  ConvolutionProblem padded({1, 8, 6, 6}, 8, 1, false,
+                            {{1, 1}, {2, 2}, {1, 0}, {0, 0}}, 1);
+  ConvolutionProblem beyond({1, 8, 6, 6}, 8, 1, false,
+                            {{1, 1}, {1, 1}, {0, 0}, {0, 1}}, 1);
+  ConvolutionProblem groups({1, 8, 6, 6}, 8, 2, false,
+                            {{1, 1}, {1, 1}, {0, 0}, {0, 0}}, 1);
+  ConvolutionProblem wide({1, 8, 6, 6}, 8, 1, false,
+                          {{1, 3}, {1, 1}, {0, 0}, {0, 0}}, 1);
+  for (Kind kind : {Kind::Transposed, Kind::Filter}) {
+    EXPECT_TRUE(isTaken(convolution, kind, true, true));
+    EXPECT_FALSE(isTaken(convolution, kind, false, true));
+    EXPECT_FALSE(isTaken(convolution, kind, true, false));
+    for (const ConvolutionProblem &other : {padded, beyond, groups, wide})
+      EXPECT_FALSE(isTaken(other, kind, true, true)) << other.toString();
+  }
+  EXPECT_FALSE(isTaken(convolution, Kind::Forward, true, true));
+}
+
 static ConvolutionProblem grouped(int64_t channels, int64_t filters,
                                   int64_t groups) {
   ConvolutionProblem problem({1, channels, 6, 5}, filters, groups, true,

@@ -50,6 +50,10 @@ std::unique_ptr<Kernel> makeWinogradFilterKernel(const fb::Kernel &kernel);
 std::unique_ptr<Kernel> makePointwiseKernel(const fb::Kernel &kernel,
                                             const std::vector<bool> &constant);
 
+/// A gradient of a pointwise convolution with channels last, of the source or
+/// of the weights, as a product. Null for all others.
+std::unique_ptr<Kernel> makePointwiseGradientKernel(const fb::Kernel &kernel);
+
 /// A transposed convolution whose windows lie side by side, with channels last
 /// and constant weights. Null for all others.
 std::unique_ptr<Kernel> makeTransposedKernel(const fb::Kernel &kernel,

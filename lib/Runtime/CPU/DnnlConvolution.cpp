@@ -192,50 +192,10 @@ static Result makeTransposed(const Request &request, const fb::ConvBackward *op,
       attempt);
 }
 
-/// The gradient of the weights of a pointwise convolution, all of whose pixels
-/// have channels last: one product over them, which is faster than the
-/// library's convolutions (docs/Runtime.md). Null for other convolutions.
-static Result makePointwiseFilterGradient(const Request &request,
-                                          const fb::ConvBackward *op,
-                                          const BackwardShapes &shapes) {
-  auto all = [](const flatbuffers::Vector<int64_t> *list, int64_t value) {
-    return std::all_of(list->begin(), list->end(),
-                       [&](int64_t each) { return each == value; });
-  };
-  int64_t filters = shapes.w[0], channels = shapes.w[1],
-          pixels = elementCount(shapes.y) / std::max<int64_t>(1, filters);
-  if (!request.isLast(0) || !request.isLast(1) || shapes.groups != 1 ||
-      elementCount(shapes.w) != filters * channels || !all(op->strides(), 1) ||
-      !all(op->pads_lo(), 0) || !all(op->pads_hi(), 0))
-    return nullptr;
-  memory::data_type type = dnnlType(shapes.element);
-  memory::desc x({pixels, channels}, type, memory::dims{channels, 1}),
-      dy({filters, pixels}, type, memory::dims{1, filters}),
-      w({filters, channels},
-        dnnlType(request.kernel.results()->Get(0)->element()),
-        memory::dims{channels, 1});
-  auto desc = describe<dnnl::matmul>(request, userScratchpad(), dy, x, w);
-  if (!desc)
-    return nullptr;
-  auto kernel = std::make_unique<DnnlKernel>(desc.impl_info_str());
-  DnnlKernel::Stage stage{
-      [desc] { return dnnl::matmul(desc); }, desc.scratchpad_desc(), {}};
-  auto add = [&](int argument, const DnnlKernel::Slot &slot) {
-    stage.arguments.emplace_back(argument, kernel->addSlot(slot));
-  };
-  add(DNNL_ARG_WEIGHTS, {false, 0, false, x, x});
-  add(DNNL_ARG_SRC, {false, 1, false, dy, dy});
-  add(DNNL_ARG_DST, {true, 0, false, w, w});
-  kernel->addStage(std::move(stage));
-  return kernel;
-}
-
 /// The gradient of the weights.
 static Result makeFilterGradient(const Request &request,
                                  const fb::ConvBackward *op,
                                  const BackwardShapes &shapes) {
-  if (Result product = makePointwiseFilterGradient(request, op, shapes))
-    return product;
   memory::desc src = request.operandDesc(0), dst = request.operandDesc(1),
                weights =
                    shapes.weights(request.kernel.results()->Get(0)->element());

@@ -159,6 +159,8 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
       return result;
     if (auto result = makeWinogradFilterKernel(kernel))
       return result;
+    if (auto result = makePointwiseGradientKernel(kernel))
+      return result;
     if (auto result = makeTransposedKernel(kernel, constant))
       return result;
     if (auto result = makePoolKernel(kernel))

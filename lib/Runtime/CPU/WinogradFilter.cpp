@@ -70,8 +70,7 @@ double WinogradFilterPlan::estimate() const {
                   (4 * std::min(sums, cachedFloats) +
                    14 * std::max(0.0, sums - cachedFloats));
   return rows * channels * filters + 20 * wider * rows * (channels + filters) +
-         wider * (passes + static_cast<double>(shape_.groups) *
-                               WinogradPlan::weightTransform(sums));
+         wider * (passes + 35 * static_cast<double>(shape_.groups) * sums);
 }
 
 std::optional<WinogradFilterPlan>

@@ -179,12 +179,6 @@ int64_t WinogradPlan::threadFloats() const {
 // Times are counted in multiplications of a product at full speed (8 at a time
 // with AVX2). What was measured is in docs/Runtime.md.
 
-double WinogradPlan::weightTransform(double floats) {
-  constexpr double cachedFloats = 1 << 22;
-  return 24 * std::min(floats, cachedFloats) +
-         40 * std::max(0.0, floats - cachedFloats);
-}
-
 double WinogradPlan::estimateDirect(const WinogradShape &shape) {
   auto results = static_cast<double>(shape.images * shape.groups *
                                      shape.resultHeight * shape.resultWidth);
@@ -205,9 +199,9 @@ double WinogradPlan::estimate() const {
   auto weights = static_cast<double>(weightFloats());
   double reads = 4 * std::min(weights, cachedFloats) +
                  fromMemory * std::max(0.0, weights - cachedFloats);
-  double changes = shape_.constantWeights ? 0 : weightTransform(weights);
+  double transform = shape_.constantWeights ? 0 : 45 * weights;
   return rows * channels * filters + 20 * wider * rows * (channels + filters) +
-         wider * (reads + changes);
+         wider * (reads + transform);
 }
 
 std::optional<WinogradPlan> runtime::planWinograd(const WinogradShape &shape,
@@ -217,7 +211,9 @@ std::optional<WinogradPlan> runtime::planWinograd(const WinogradShape &shape,
   constexpr int64_t smallWeights = int64_t{1} << 20; // In floats.
   constexpr double clearly = 0.9;
   std::optional<WinogradPlan> best;
-  double least = WinogradPlan::estimateDirect(shape);
+  // Weights that change come from memory and go back to it.
+  double least =
+      (shape.constantWeights ? 1 : 0.9) * WinogradPlan::estimateDirect(shape);
   for (const WinogradLoops *loops : winogradLoops()) {
     WinogradPlan plan(shape, *loops, threads);
     bool small = !best || plan.weightFloats() <= smallWeights;

@@ -139,8 +139,6 @@ public:
   /// measured times (docs/Runtime.md).
   double estimate() const;
   static double estimateDirect(const WinogradShape &shape);
-  /// Of so many floats of transformed weights, by the width of AVX2.
-  static double weightTransform(double floats);
 
   static constexpr int64_t gap = 16;
 
