@@ -378,10 +378,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
                "Keep all tensors in row-major order: by default those between "
                "convolutions, pools and operations per element have channels "
                "last where kernels are faster so");
-  app.add_flag("!--no-winograd", line.options.winograd,
-               "Sum up all convolutions directly: by default those of 3x3 are "
-               "computed by Winograd's algorithm where that is faster, and "
-               "differ in the last digits");
+  app.add_flag(
+      "!--no-winograd", line.options.winograd,
+      "Sum up all convolutions directly: by default those of 3x3 and "
+      "their gradients are computed by Winograd's algorithm where that "
+      "is faster, and differ in the last digits");
   declareTraining(app, texts.training);
   declareOptimizer(app, texts.training);
   declareMachine(app, line, texts);

@@ -304,6 +304,39 @@ TEST(Winograd, WhereWeightsChange) {
   EXPECT_EQ(make(512, 7, Kind::Filter, true), nullptr);
 }
 
+// The same of gradients of weights.
+TEST(Winograd, GradientsThatDoNotFit) {
+  ConvolutionProblem problem =
+      makeProblem({1, 64, 14, 14}, 64, 1, false, {1, 1}, {1, 1})
+          .gradient(ConvolutionProblem::Kind::Filter, /*bias=*/false, 1);
+  auto shapeOf = [&](void (*change)(fb::KernelT &)) {
+    auto table = problem.table();
+    fb::KernelT kernel;
+    flatbuffers::GetRoot<fb::Kernel>(table.data())->UnPackTo(&kernel);
+    change(kernel);
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(fb::Kernel::Pack(builder, &kernel));
+    return winogradFilterShape(
+        *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()));
+  };
+  EXPECT_TRUE(shapeOf([](fb::KernelT &) {}));
+  for (auto change : std::vector<void (*)(fb::KernelT &)>{
+           [](fb::KernelT &k) { k.operands.pop_back(); },
+           [](fb::KernelT &k) {
+             k.operands[1]->element = fb::ElementType::BF16;
+           },
+           [](fb::KernelT &k) { k.operands[1]->shape = {1, 32, 14, 14}; },
+           [](fb::KernelT &k) { k.operands[1]->shape = {2, 64, 14, 14}; },
+           [](fb::KernelT &k) { k.operands[0]->shape = {1, 64, 0, 14}; },
+           [](fb::KernelT &k) { k.results[0]->shape = {64, 63, 3, 3}; },
+           [](fb::KernelT &k) { k.op.AsConvBackward()->of_filter = false; },
+           [](fb::KernelT &k) { k.op.AsConvBackward()->winograd = false; },
+           [](fb::KernelT &k) { k.op.AsConvBackward()->groups = 3; },
+           [](fb::KernelT &k) { k.op.AsConvBackward()->strides = {2, 1}; },
+           [](fb::KernelT &k) { k.op.AsConvBackward()->pads_lo = {1}; }})
+    EXPECT_FALSE(shapeOf(change));
+}
+
 // Of tables that were damaged, or of other types, there is no shape.
 TEST(Winograd, OperandsThatDoNotFit) {
   auto shapeOf = [](fb::KernelT &&table) {

@@ -136,8 +136,9 @@ struct CompilerOptions {
   bool keepNaN = false;
   /// Choose the order of elements of buffers (soaprt-assign-layouts).
   bool layouts = true;
-  /// Let the runtime compute convolutions by Winograd's algorithm where that is
-  /// faster: results differ from those of direct sums in the last digits.
+  /// Let the runtime compute convolutions and their gradients by Winograd's
+  /// algorithm where that is faster: results differ from those of direct sums
+  /// in the last digits.
   bool winograd = true;
   /// A step of training, of a model on the level of Emit::NN.
   std::optional<TrainingOptions> training;

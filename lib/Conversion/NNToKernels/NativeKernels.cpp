@@ -27,8 +27,28 @@ struct CollapsedShape {
   SmallVector<int64_t, 4> sizes;
   /// Per operand, which of `sizes` it varies along.
   SmallVector<llvm::SmallBitVector> varies;
+  /// Batch norms of a fused operation whose factors are made before the loops.
+  SmallVector<nn::BatchNormOp> norms;
 };
 } // namespace
+
+/// The batch norms of a fused operation whose scale and variance vary along the
+/// innermost loop alone, and not along the only one.
+static SmallVector<nn::BatchNormOp>
+normsOfChannels(nn::FusedOp fused, const CollapsedShape &collapsed) {
+  auto variesAlongLast = [&](Value argument) {
+    const llvm::SmallBitVector &varies =
+        collapsed.varies[cast<BlockArgument>(argument).getArgNumber()];
+    return varies.size() > 1 && varies.count() == 1 &&
+           varies.test(varies.size() - 1);
+  };
+  SmallVector<nn::BatchNormOp> norms = normsOfArguments(fused.getParts());
+  llvm::erase_if(norms, [&](nn::BatchNormOp norm) {
+    return !variesAlongLast(norm.getScale()) ||
+           !variesAlongLast(norm.getVariance());
+  });
+  return norms;
+}
 
 static CollapsedShape collapse(Operation *op, bool channelsLast) {
   SmallVector<llvm::SmallBitVector> access;
@@ -63,6 +83,8 @@ static CollapsedShape collapse(Operation *op, bool channelsLast) {
     for (llvm::SmallBitVector &varies : collapsed.varies)
       varies.push_back(true);
   }
+  if (auto fused = dyn_cast<nn::FusedOp>(op); fused && channelsLast)
+    collapsed.norms = normsOfChannels(fused, collapsed);
   return collapsed;
 }
 
@@ -86,10 +108,10 @@ static std::string kernelKey(Operation *op, const CollapsedShape *collapsed,
   std::string key;
   llvm::raw_string_ostream os(key);
   printOperation(os, op);
-  if (channelsLast)
-    os << ' ' << channelsLastAttr;
   if (!collapsed) {
     os << ' ' << op->getOperandTypes() << " -> " << op->getResultTypes();
+    if (channelsLast)
+      os << ' ' << channelsLastAttr;
     return key;
   }
   for (auto [operand, varies] :
@@ -127,7 +149,6 @@ static Value buildFactors(OpBuilder &builder, nn::BatchNormOp norm, Value scale,
 /// An element-wise kernel: one linalg.generic over collapsed buffers.
 static func::FuncOp buildElementwiseKernel(OpBuilder &builder, Operation *op,
                                            const CollapsedShape &collapsed,
-                                           bool channelsLast,
                                            StringRef symbol) {
   MLIRContext *context = builder.getContext();
   Location loc = op->getLoc();
@@ -168,23 +189,13 @@ static func::FuncOp buildElementwiseKernel(OpBuilder &builder, Operation *op,
   builder.setInsertionPointToStart(function.addEntryBlock());
   unsigned made = op->getNumResults();
   SmallVector<Value> inputs(function.getArguments().drop_back(made));
-  auto fused = dyn_cast<nn::FusedOp>(op);
-  SmallVector<nn::BatchNormOp> norms;
-  if (fused && channelsLast)
-    for (nn::BatchNormOp norm : normsOfArguments(fused.getParts())) {
-      unsigned scale = cast<BlockArgument>(norm.getScale()).getArgNumber(),
-               variance =
-                   cast<BlockArgument>(norm.getVariance()).getArgNumber();
-      llvm::SmallBitVector innermost(rank);
-      innermost.set(rank - 1);
-      if (rank < 2 || collapsed.varies[scale] != innermost ||
-          collapsed.varies[variance] != innermost)
-        continue;
-      norms.push_back(norm);
-      maps.insert(maps.end() - made, maps[scale]);
-      inputs.push_back(
-          buildFactors(builder, norm, inputs[scale], inputs[variance]));
-    }
+  for (nn::BatchNormOp norm : collapsed.norms) {
+    unsigned scale = cast<BlockArgument>(norm.getScale()).getArgNumber(),
+             variance = cast<BlockArgument>(norm.getVariance()).getArgNumber();
+    maps.insert(maps.end() - made, maps[scale]);
+    inputs.push_back(
+        buildFactors(builder, norm, inputs[scale], inputs[variance]));
+  }
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
   builder.create<linalg::GenericOp>(
@@ -192,10 +203,10 @@ static func::FuncOp buildElementwiseKernel(OpBuilder &builder, Operation *op,
       [&](OpBuilder &nested, Location location, ValueRange elements) {
         elements = elements.drop_back(made);
         SmallVector<Value> results;
-        if (fused)
-          results = {buildPartScalars(nested, location,
-                                      fused.getBody().getArguments(),
-                                      fused.getParts(), elements, norms)};
+        if (auto fused = dyn_cast<nn::FusedOp>(op))
+          results = {
+              buildPartScalars(nested, location, fused.getBody().getArguments(),
+                               fused.getParts(), elements, collapsed.norms)};
         else
           results = buildElementwiseScalars(nested, location, op, elements);
         nested.create<linalg::YieldOp>(location, results);
@@ -337,28 +348,27 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op,
       call.inPlace[index] =
           varies.all() && getElementTypeOrSelf(op->getOperand(index)) == result;
   }
-  findOrBuild(kernelKey(op, collapsed ? &*collapsed : nullptr, channelsLast),
-              op->getName().stripDialect(), call,
-              [&](OpBuilder &builder, StringRef symbol) {
-                func::FuncOp function =
-                    collapsed
-                        ? buildElementwiseKernel(builder, op, *collapsed,
-                                                 channelsLast, symbol)
-                        : buildStaticKernel(
-                              builder, op->getLoc(), op->getOperandTypes(),
-                              op->getResultTypes(), symbol,
-                              [&](OpBuilder &inside, ValueRange operands) {
-                                Operation *clone =
-                                    cloneInto(inside, op, operands, symbol);
-                                if (channelsLast)
-                                  clone->setAttr(channelsLastAttr,
-                                                 inside.getUnitAttr());
-                                return SmallVector<Value>(clone->getResults());
-                              });
-                if (nn::precisionOf(op) == Precision::TF32)
-                  function->setAttr(native::tf32Attr, builder.getUnitAttr());
-                return function;
-              });
+  findOrBuild(
+      kernelKey(op, collapsed ? &*collapsed : nullptr, channelsLast),
+      op->getName().stripDialect(), call,
+      [&](OpBuilder &builder, StringRef symbol) {
+        func::FuncOp function =
+            collapsed ? buildElementwiseKernel(builder, op, *collapsed, symbol)
+                      : buildStaticKernel(
+                            builder, op->getLoc(), op->getOperandTypes(),
+                            op->getResultTypes(), symbol,
+                            [&](OpBuilder &inside, ValueRange operands) {
+                              Operation *clone =
+                                  cloneInto(inside, op, operands, symbol);
+                              if (channelsLast)
+                                clone->setAttr(channelsLastAttr,
+                                               inside.getUnitAttr());
+                              return SmallVector<Value>(clone->getResults());
+                            });
+        if (nn::precisionOf(op) == Precision::TF32)
+          function->setAttr(native::tf32Attr, builder.getUnitAttr());
+        return function;
+      });
   return call;
 }
 

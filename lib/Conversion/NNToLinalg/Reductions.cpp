@@ -167,8 +167,8 @@ static Value reduceElements(OpBuilder &builder, Location loc,
 }
 
 /// The same along axes that include all spatial dims, with channels last. The
-/// channels of a line are joined first, then those of all lines: along one long
-/// loop, sums of floats would lose more.
+/// pixels of each line are joined first, then all lines: along one long loop,
+/// sums of floats would lose more.
 static Value reduceChannelsLast(OpBuilder &builder, Location loc,
                                 ArrayRef<int64_t> shape, ArrayRef<Read> reads,
                                 ArrayRef<int64_t> axes, Join how, Value start,

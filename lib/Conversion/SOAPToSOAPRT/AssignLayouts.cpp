@@ -163,11 +163,11 @@ private:
                                  : channelsLastValues(kernel.getAnchor());
     if (!alike)
       return keepAllRowMajor(launch);
+    SmallVector<Value> values(launch.getInputs());
+    llvm::append_range(values, launch.getOutputs());
     SmallVector<unsigned> nodes;
     bool isFixed = false;
-    for (auto [number, value] : llvm::enumerate(
-             llvm::concat<Value>(llvm::to_vector(launch.getInputs()),
-                                 llvm::to_vector(launch.getOutputs())))) {
+    for (auto [number, value] : llvm::enumerate(values)) {
       if (!(*alike)[number])
         keepRowMajor(value);
       else if (auto node = nodeOf(value))

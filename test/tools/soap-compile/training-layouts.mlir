@@ -26,28 +26,28 @@
 #ones = array<i64: 1, 1>
 #zeros = array<i64: 0, 0>
 func.func @main() {
-  %x = nn.input {nn.name = "x"} : tensor<2x8x32x32xf32>
+  %x = nn.input {nn.name = "x"} : tensor<2x8x64x64xf32>
   %w1 = nn.parameter {nn.name = "w1"} : tensor<64x8x3x3xf32> from #nn.random<1, "w1", normal, 0.0, 0.2>
   %w2 = nn.parameter {nn.name = "w2"} : tensor<64x64x3x3xf32> from #nn.random<1, "w2", normal, 0.0, 0.1>
   %w3 = nn.parameter {nn.name = "w3"} : tensor<8x64x1x1xf32> from #nn.random<1, "w3", normal, 0.0, 0.2>
-  %w4 = nn.parameter {nn.name = "w4"} : tensor<1800x4xf32> from #nn.random<1, "w4", normal, 0.0, 0.05>
+  %w4 = nn.parameter {nn.name = "w4"} : tensor<7688x4xf32> from #nn.random<1, "w4", normal, 0.0, 0.05>
   %scale = nn.parameter {nn.name = "scale"} : tensor<64xf32> from #nn.random<1, "scale", uniform, 0.5, 1.5>
   %bias = nn.parameter {nn.name = "bias"} : tensor<64xf32> from #nn.random<1, "bias", normal, 0.0, 0.2>
   %mean = nn.parameter {nn.name = "mean"} : tensor<64xf32> from #nn.random<1, "mean", normal, 0.0, 0.2>
   %variance = nn.parameter {nn.name = "variance"} : tensor<64xf32> from #nn.random<1, "variance", uniform, 0.5, 1.5>
   %0 = nn.conv %x, %w1 {nn.name = "conv1", strides = #ones, dilations = #ones, pads_lo = #ones, pads_hi = #ones}
-    : (tensor<2x8x32x32xf32>, tensor<64x8x3x3xf32>) -> tensor<2x64x32x32xf32>
+    : (tensor<2x8x64x64xf32>, tensor<64x8x3x3xf32>) -> tensor<2x64x64x64xf32>
   %1 = nn.max_pool %0 {nn.name = "pool", kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = #ones, pads_lo = #zeros, pads_hi = #zeros}
-    : (tensor<2x64x32x32xf32>) -> tensor<2x64x15x15xf32>
+    : (tensor<2x64x64x64xf32>) -> tensor<2x64x31x31xf32>
   %2 = nn.conv %1, %w2 {nn.name = "conv2", strides = #ones, dilations = #ones, pads_lo = #ones, pads_hi = #ones}
-    : (tensor<2x64x15x15xf32>, tensor<64x64x3x3xf32>) -> tensor<2x64x15x15xf32>
+    : (tensor<2x64x31x31xf32>, tensor<64x64x3x3xf32>) -> tensor<2x64x31x31xf32>
   %3 = nn.batch_norm %2, %scale, %bias, %mean, %variance {nn.name = "norm", epsilon = 1.0e-05 : f32}
-    : tensor<2x64x15x15xf32>, tensor<64xf32>
-  %4 = nn.relu %3 {nn.name = "relu"} : tensor<2x64x15x15xf32>
+    : tensor<2x64x31x31xf32>, tensor<64xf32>
+  %4 = nn.relu %3 {nn.name = "relu"} : tensor<2x64x31x31xf32>
   %5 = nn.conv %4, %w3 {nn.name = "conv3", strides = #ones, dilations = #ones, pads_lo = #zeros, pads_hi = #zeros}
-    : (tensor<2x64x15x15xf32>, tensor<8x64x1x1xf32>) -> tensor<2x8x15x15xf32>
-  %6 = nn.reshape %5 {nn.name = "flat"} : (tensor<2x8x15x15xf32>) -> tensor<2x1800xf32>
-  %7 = nn.matmul %6, %w4 {nn.name = "fc"} : (tensor<2x1800xf32>, tensor<1800x4xf32>) -> tensor<2x4xf32>
+    : (tensor<2x64x31x31xf32>, tensor<8x64x1x1xf32>) -> tensor<2x8x31x31xf32>
+  %6 = nn.reshape %5 {nn.name = "flat"} : (tensor<2x8x31x31xf32>) -> tensor<2x7688xf32>
+  %7 = nn.matmul %6, %w4 {nn.name = "fc"} : (tensor<2x7688xf32>, tensor<7688x4xf32>) -> tensor<2x4xf32>
   nn.output %7 {nn.name = "y"} : tensor<2x4xf32>
   return
 }
