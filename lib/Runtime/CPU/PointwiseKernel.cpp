@@ -144,12 +144,7 @@ public:
   void run(const ChannelsLastBuffers &buffers) const override {
     auto runs = static_cast<int64_t>(shape_.starts.size());
     int64_t items = runs * blocks_ * shape_.groups;
-    forEachPart(static_cast<size_t>(parts_), [&](size_t part) {
-      auto number = static_cast<int64_t>(part);
-      for (int64_t i = items * number / parts_;
-           i != items * (number + 1) / parts_; ++i)
-        runItem(buffers, i);
-    });
+    forEachOf(items, parts_, [&](int64_t i) { runItem(buffers, i); });
   }
 
 private:

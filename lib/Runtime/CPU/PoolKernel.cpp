@@ -114,12 +114,8 @@ public:
 private:
   template <typename Element>
   void runOf(const Element *source, Element *result) const {
-    forEachPart(static_cast<size_t>(parts_), [&](size_t part) {
-      auto number = static_cast<int64_t>(part);
-      for (int64_t line = lines() * number / parts_;
-           line != lines() * (number + 1) / parts_; ++line)
-        runLine(source, result, line);
-    });
+    forEachOf(lines(), parts_,
+              [&](int64_t line) { runLine(source, result, line); });
   }
 
   /// Of the results of all images.

@@ -15,6 +15,7 @@
 #define SOAP_LIB_RUNTIME_CPU_THREADS_H
 
 #include <cstddef>
+#include <cstdint>
 
 namespace soap::runtime {
 
@@ -37,6 +38,18 @@ void forEachPart(size_t parts, const Body &body) {
       parts,
       [](void *data, size_t part) { (*static_cast<const Body *>(data))(part); },
       const_cast<Body *>(&body));
+}
+
+/// Calls body(i) for all i below `count`, which are dealt out to `parts` parts
+/// of neighbours.
+template <typename Body>
+void forEachOf(int64_t count, int64_t parts, const Body &body) {
+  forEachPart(static_cast<size_t>(parts), [&](size_t part) {
+    auto number = static_cast<int64_t>(part);
+    for (int64_t i = count * number / parts; i != count * (number + 1) / parts;
+         ++i)
+      body(i);
+  });
 }
 
 } // namespace soap::runtime

@@ -124,12 +124,9 @@ public:
 
   void run(const ChannelsLastBuffers &buffers) const override {
     int64_t items = shape_.images * blocks_ * shape_.groups;
-    forEachPart(static_cast<size_t>(parts_), [&](size_t part) {
-      auto number = static_cast<int64_t>(part);
-      for (int64_t i = items * number / parts_;
-           i != items * (number + 1) / parts_; ++i)
-        for (int64_t element = 0; element != shape_.windowElements(); ++element)
-          runElement(buffers, i, element);
+    forEachOf(items, parts_, [&](int64_t i) {
+      for (int64_t element = 0; element != shape_.windowElements(); ++element)
+        runElement(buffers, i, element);
     });
   }
 

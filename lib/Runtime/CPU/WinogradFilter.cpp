@@ -122,16 +122,11 @@ public:
   std::vector<Reordering> before;
 
 private:
-  /// Calls body(i) for all i below `count`, in parts on all threads.
+  /// Calls body(i) for all i below `count`, on all threads.
   template <typename Body>
   void forEach(int64_t count, const Body &body) {
-    auto parts = std::min(static_cast<int64_t>(plan_.threads()), count);
-    forEachPart(static_cast<size_t>(parts), [&](size_t part) {
-      auto number = static_cast<int64_t>(part);
-      for (int64_t i = count * number / parts;
-           i != count * (number + 1) / parts; ++i)
-        body(i);
-    });
+    forEachOf(count, std::min(static_cast<int64_t>(plan_.threads()), count),
+              body);
   }
 
   void transformTiles(int64_t group, int64_t block) {
