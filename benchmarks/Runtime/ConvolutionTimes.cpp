@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// soap-convolution-times winograd|training|pointwise|transposed|followers
-// [THREADS] [ROUNDS]: a table, one row per convolution, of the lower quartiles
-// of alternating runs: milliseconds, of the processor if THREADS is 1 (the
-// default), else of the wall, and Gflop/s of the direct sums. Before every run
-// what caches hold is replaced. Tensors have channels last, but for what is
-// called dense. The star is at what the runtime would take of those.
+// soap-convolution-times MODE [THREADS] [ROUNDS], of modes winograd, training,
+// gradients (of pointwise convolutions), pointwise, transposed and followers: a
+// table, one row per convolution, of the lower quartiles of alternating runs:
+// milliseconds, of the processor if THREADS is 1 (the default), else of the
+// wall, and Gflop/s of the direct sums. Before every run what caches hold is
+// replaced. Tensors have channels last, but for what is called dense. The star
+// is at what the runtime would take of those.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,10 +35,12 @@ namespace {
 struct Convolution {
   int64_t batch, channels, filters, image, groups, window = 3;
   bool isTransposed = false, ofSource = false, ofFilter = false;
+  int64_t stride = 1; ///< Of gradients.
 
   double flops() const {
+    int64_t side = (image - 1) / stride + 1;
     return 2.0 * static_cast<double>(window * window * batch * channels *
-                                     filters / groups * image * image);
+                                     filters / groups * side * side);
   }
   flatbuffers::DetachedBuffer
   table(fb::ElementOrder order = fb::ElementOrder::ChannelsLast,
@@ -58,7 +61,7 @@ struct Convolution {
     if (isTransposed || ofSource || ofFilter) {
       fb::ConvBackwardT back;
       back.of_filter = ofFilter;
-      back.strides = {1, 1};
+      back.strides = {stride, stride};
       back.dilations = {1, 1};
       back.pads_lo = back.pads_hi = conv.pads_lo;
       if (isTransposed) {
@@ -81,8 +84,9 @@ struct Convolution {
     };
     auto row = fb::ElementOrder::RowMajor;
     if (ofSource || ofFilter) {
+      int64_t side = (image - 1) / stride + 1;
       Shape x = {batch, channels, image, image},
-            y = {batch, filters, image, image},
+            y = {batch, filters, side, side},
             w = {filters, channels / groups, window, window};
       add(kernel.operands, ofFilter ? x : y, order);
       add(kernel.operands, ofFilter ? y : w, ofFilter ? order : row);
@@ -254,6 +258,24 @@ static void measureTraining(Convolution conv, size_t threads, int rounds) {
                   });
 }
 
+/// The gradients of a pointwise convolution: the library's, and products.
+static void measureGradients(Convolution conv, size_t threads, int rounds) {
+  for (bool ofFilter : {false, true}) {
+    conv.ofSource = !ofFilter;
+    conv.ofFilter = ofFilter;
+    auto buffer = conv.table();
+    const fb::Kernel &table = rowOf(buffer);
+    std::vector<Candidate> candidates;
+    auto library = makeDnnlKernel(table, {false, false}, false);
+    std::string name = library->implementation();
+    candidates.emplace_back(std::move(library), table);
+    candidates.emplace_back(makePointwiseGradientKernel(table), table);
+    compare(conv, threads, rounds, candidates, 1,
+            name + (ofFilter ? ", of weights" : ", of x") +
+                (conv.stride > 1 ? ", every second pixel" : ""));
+  }
+}
+
 /// The library's kernels between dense tensors and with channels last, beside
 /// `own`; `isTaken`: whether the runtime would take that.
 static void measureBeside(const Convolution &conv, std::unique_ptr<Kernel> own,
@@ -313,11 +335,11 @@ int main(int argc, char **argv) {
   std::string mode = argc > 1 ? argv[1] : "nothing";
   bool isTraining = mode == "training",
        isWinograd = isTraining || mode == "winograd";
-  if (!isWinograd && mode != "pointwise" && mode != "transposed" &&
-      mode != "followers") {
+  if (mode != "gradients" && !isWinograd && mode != "pointwise" &&
+      mode != "transposed" && mode != "followers") {
     std::fprintf(stderr,
-                 "expected winograd, training, pointwise, transposed or "
-                 "followers, got: %s\n",
+                 "expected winograd, training, gradients, pointwise, "
+                 "transposed or followers, got: %s\n",
                  mode.c_str());
     return 1;
   }
@@ -344,6 +366,24 @@ int main(int argc, char **argv) {
                                   {1, 512, 512, 7, 1},
                                   {8, 64, 64, 56, 1}})
       measureFollowers(conv, threads, rounds);
+    return 0;
+  }
+  if (mode == "gradients") {
+    std::printf("| batch | channels, image, groups | oneDNN | product | of |\n"
+                "|---|---|---|---|---|\n");
+    for (const Convolution &conv : std::vector<Convolution>{
+             {8, 64, 256, 56, 1, 1},
+             {8, 256, 64, 56, 1, 1},
+             {8, 128, 512, 28, 1, 1},
+             {8, 512, 128, 28, 1, 1},
+             {8, 256, 1024, 14, 1, 1},
+             {8, 1024, 256, 14, 1, 1},
+             {8, 512, 2048, 7, 1, 1},
+             {8, 2048, 512, 7, 1, 1},
+             {8, 256, 512, 56, 1, 1, false, false, false, 2},
+             {8, 512, 1024, 28, 1, 1, false, false, false, 2},
+             {8, 1024, 2048, 14, 1, 1, false, false, false, 2}})
+      measureGradients(conv, threads, rounds);
     return 0;
   }
   std::printf("| batch | channels, image, groups | %s | oneDNN's |\n"
