@@ -96,16 +96,17 @@ TEST_P(BackendMemory, TheHostCannotTouchOtherMemory) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A random box, between two buffers of `bytes` bytes, of distinct targets.
-StridedCopy randomBox(std::mt19937 &random, int64_t bytes) {
+/// A random box, between two buffers of `bytes` bytes, of distinct targets;
+/// with at most `most` indices along a dim, and so many bytes in a run.
+StridedCopy randomBox(std::mt19937 &random, int64_t bytes, int64_t most = 4) {
   auto draw = [&](int64_t lo, int64_t hi) {
     return std::uniform_int_distribution<int64_t>(lo, hi)(random);
   };
   StridedCopy box;
-  box.run = static_cast<uint64_t>(draw(0, 9));
+  box.run = static_cast<uint64_t>(draw(0, 2 * most + 1));
   auto fromSize = static_cast<int64_t>(box.run), toSize = fromSize;
   for (int64_t rank = draw(0, 4); rank > 0; --rank) {
-    int64_t extent = draw(draw(0, 9) == 0 ? 0 : 1, 4);
+    int64_t extent = draw(draw(0, 9) == 0 ? 0 : 1, most);
     // Targets of different indices do not overlap; sources may.
     int64_t fromStride = draw(0, 2 * fromSize + 1);
     int64_t toStride = toSize + draw(0, 3);
@@ -167,11 +168,54 @@ TEST_P(BackendMemory, BoxesAreCopiedEveryWay) {
   }
 }
 
+/// Long enough for several threads, where the device has them.
+TEST_P(BackendMemory, LargeBoxesAreCopied) {
+  constexpr size_t bytes = 3000000;
+  for (uint32_t seed = 0; seed != 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    Bytes from = randomBytes(bytes, random), to(bytes, 'x');
+    StridedCopy box = seed == 0 ? StridedCopy::dense(bytes - 7)
+                                : randomBox(random, bytes, /*most=*/40);
+    box.simplify();
+    Bytes expected = to;
+    copyNaively(box, from, expected);
+    DeviceBlock source = block(from), target = block(to);
+    stream_->copy(box, source.data(), target.data());
+    stream_->synchronize();
+    ASSERT_TRUE(download(*stream_, target.data(), bytes) == expected);
+  }
+}
+
+/// Each byte is copied by one of the parts, however many there are.
+TEST(StridedCopy, PartsAreTheWhole) {
+  constexpr size_t bytes = 3000;
+  for (uint32_t seed = 0; seed != 300; ++seed) {
+    std::mt19937 random(seed);
+    Bytes from = randomBytes(bytes, random), to(bytes, 'x');
+    StridedCopy box = seed < 30 ? StridedCopy::dense(random() % bytes)
+                                : randomBox(random, bytes, /*most=*/9);
+    if (seed % 2)
+      box.simplify();
+    Bytes expected = to;
+    copyNaively(box, from, expected);
+    size_t parts = 1 + seed % 7;
+    for (size_t part = 0; part != parts; ++part) {
+      Bytes own(bytes, 'x');
+      box.execute(from.data(), own.data(), part, parts);
+      for (size_t i = 0; i != bytes; ++i)
+        if (own[i] != 'x')
+          to[i] = own[i];
+    }
+    ASSERT_TRUE(to == expected) << "seed " << seed;
+  }
+}
+
 TEST_P(BackendMemory, FillsRepeatTheirPattern) {
   // One byte after the other, and one byte all over.
   for (uint8_t step : {1, 0})
     for (size_t size : {0, 1, 2, 4, 8, 12})
-      for (size_t bytes : {0, 96, 4080, 12288, 13008}) {
+      for (size_t bytes : {0, 96, 4080, 12288, 13008, 300000}) {
         SCOPED_TRACE("pattern of " + std::to_string(size) + " bytes, " +
                      std::to_string(bytes) + " of them");
         std::vector<uint8_t> pattern(size);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackendTest.h"
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -111,6 +112,42 @@ TEST_P(NativeProduct, OfLargeFactors) {
   for (int64_t rows : {1, 2, 8})
     check({rows, 1037, 515, /*turnsB=*/true, /*gap=*/0});
   check({9, 2051, 1030, /*turnsB=*/true, /*gap=*/1});
+}
+
+/// Each number has one part, and there are no more parts than were asked for.
+TEST_P(NativeProduct, PartsHaveEveryNumberOnce) {
+  auto kernel = makeKernel([](void *const *buffers, const int64_t *sizes) {
+    struct Counts {
+      float *numbers;
+      std::atomic<int64_t> parts;
+    } counts{static_cast<float *>(buffers[0]), 0};
+    static_cast<const soap_native_services *>(buffers[1])
+        ->parallel(
+            sizes[0], sizes[1],
+            [](void *data, int64_t begin, int64_t end) {
+              auto *counted = static_cast<Counts *>(data);
+              ++counted->parts;
+              for (int64_t i = begin; i != end; ++i)
+                ++counted->numbers[i];
+            },
+            &counts);
+    counts.numbers[sizes[0]] = counts.parts <= sizes[1];
+  });
+  for (int64_t count : {1, 2, 3, 64, 1001})
+    for (int64_t parts : {1, 2, 5, 64}) {
+      Values expected(static_cast<size_t>(count) + 1, 1.0f);
+      DeviceBlock counts = blockOf(Values(expected.size()));
+      Binding binding;
+      binding.results = {counts.data()};
+      binding.sizes = {count, parts};
+      kernel->bind(binding)->enqueue(*stream_);
+      stream_->synchronize();
+      Bytes bytes =
+          download(*stream_, counts.data(), expected.size() * sizeof(float));
+      Values values(expected.size());
+      std::memcpy(values.data(), bytes.data(), bytes.size());
+      EXPECT_EQ(values, expected) << count << " numbers, " << parts << " parts";
+    }
 }
 
 /// Blocks of a kernel are there for the next one; a small one leaves a large

@@ -21,6 +21,9 @@ extern "C" {
 
 /* NOLINTBEGIN(readability-identifier-naming): names as in C. */
 
+/** A part of a kernel: what has the numbers from `begin` on, below `end`. */
+typedef void (*soap_native_body)(void *data, int64_t begin, int64_t end);
+
 /** What a backend does for native kernels. */
 typedef struct soap_native_services {
   /** c += a * b, for a of rows x sum elements, b of sum x columns, c of
@@ -35,6 +38,12 @@ typedef struct soap_native_services {
    * released by the same thread. A kernel that finds none ends the process. */
   void *(*allocate)(uint64_t bytes);
   void (*release)(void *block);
+  /** Calls body(data, begin, end) for ranges that together have each number
+   * below `count` once, at most `parts` of them, at the same time on the
+   * threads of the calling device. Returns when all have returned. A body uses
+   * none of these services. */
+  void (*parallel)(int64_t count, int64_t parts, soap_native_body body,
+                   void *data);
 } soap_native_services;
 
 /** soap_native_services.product without a library. */
@@ -57,10 +66,20 @@ static inline void *soap_plain_allocate(uint64_t bytes) {
   return block;
 }
 
+/** soap_native_services.parallel on one thread: in up to three parts, the last
+ * one first, so that a kernel whose parts depend on each other is found out. */
+static inline void soap_plain_parallel(int64_t count, int64_t parts,
+                                       soap_native_body body, void *data) {
+  if (parts > 3)
+    parts = 3;
+  for (int64_t part = parts; part-- != 0;)
+    body(data, count * part / parts, count * (part + 1) / parts);
+}
+
 /** All services without a library. */
 static inline soap_native_services soap_plain_services(void) {
   soap_native_services services = {soap_plain_product, soap_plain_allocate,
-                                   free};
+                                   free, soap_plain_parallel};
   return services;
 }
 

@@ -90,6 +90,11 @@ public:
         [&](unsigned loop) { return read.varies.test(firstDims[loop]); });
   }
 
+  /// Where threads would find few parts of a long reduction to share, splits
+  /// its first loop that sums in two, of which the outer one is kept: its
+  /// number in the result, which has to be summed along it.
+  std::optional<unsigned> keepParts();
+
   SmallVector<Iterator> iterators;
   SmallVector<int64_t> extents;
 
@@ -137,6 +142,36 @@ ReductionLoops::ReductionLoops(ArrayRef<int64_t> shape, ArrayRef<int64_t> order,
   }
 }
 
+std::optional<unsigned> ReductionLoops::keepParts() {
+  constexpr int64_t longReduction = int64_t{1} << 17;
+  constexpr int64_t fewParts = 32, manyParts = 64;
+  // Neighbouring elements of a result are for one thread.
+  constexpr int64_t neighbours = 16;
+  int64_t all = 1, kept = 1;
+  for (unsigned loop = 0; loop < size(); ++loop) {
+    all *= extents[loop];
+    if (iterators[loop] == Iterator::reduction)
+      continue;
+    kept *= extents[loop];
+    if (extents[loop] / (loop + 1 == size() ? neighbours : 1) >= fewParts)
+      return std::nullopt;
+  }
+  unsigned first =
+      llvm::find(iterators, Iterator::reduction) - iterators.begin();
+  if (all < longReduction || first == size())
+    return std::nullopt;
+  int64_t parts = std::min(manyParts, extents[first]);
+  while (extents[first] % parts != 0)
+    ++parts;
+  if (kept * parts > all / manyParts)
+    return std::nullopt;
+  extents[first] /= parts;
+  extents.insert(extents.begin() + first, parts);
+  iterators.insert(iterators.begin() + first, Iterator::parallel);
+  firstDims.insert(firstDims.begin() + first, firstDims[first]);
+  return first;
+}
+
 /// `element` of elements of the operands, joined along `axes` of `shape`; the
 /// result has its other dims. All dims are in `order`.
 static Value reduceElements(OpBuilder &builder, Location loc,
@@ -144,6 +179,7 @@ static Value reduceElements(OpBuilder &builder, Location loc,
                             ArrayRef<Read> reads, ArrayRef<int64_t> axes,
                             Join how, Value start, ElementBuilder element) {
   ReductionLoops loops(shape, order, axes, reads);
+  std::optional<unsigned> parts = loops.keepParts();
   SmallVector<AffineMap> maps;
   SmallVector<Value> inputs;
   for (const Read &read : reads) {
@@ -159,6 +195,8 @@ static Value reduceElements(OpBuilder &builder, Location loc,
                       element(nested, location, elements.drop_back()),
                       elements.back());
       });
+  if (parts)
+    result = reduce(builder, loc, result, {*parts}, how.kind, how.isUnsigned);
   SmallVector<int64_t> kept;
   for (int64_t dim : order)
     if (!llvm::is_contained(axes, dim))
@@ -351,16 +389,21 @@ struct SoftmaxLowering : public OpRewritePattern<nn::SoftmaxOp> {
     Value sums =
         reduce(rewriter, loc, exponentials, {axis}, nn::ReduceKind::Sum);
     if (op.getLog()) {
-      // x - maximum - log(sum).
-      rewriter.replaceOp(op, generic(rewriter, loc, sums, mapped(shift),
+      // x - maximum - log(sum), with one logarithm per sum.
+      RankedTensorType perRow = tensorType(sums);
+      Value logarithms = elementwise(
+          rewriter, loc, sums,
+          empty(rewriter, loc, perRow.getShape(), perRow.getElementType()),
+          [](OpBuilder &builder, Location location,
+             ValueRange elements) -> Value {
+            return builder.create<math::LogOp>(location, elements[0]);
+          });
+      rewriter.replaceOp(op, generic(rewriter, loc, logarithms, mapped(shift),
                                      {{rows, identity}, iterators},
                                      [](OpBuilder &builder, Location location,
                                         ValueRange elements) -> Value {
-                                       Value logarithm =
-                                           builder.create<math::LogOp>(
-                                               location, elements[0]);
                                        return builder.create<arith::SubFOp>(
-                                           location, elements[1], logarithm);
+                                           location, elements[1], elements[0]);
                                      }));
       return success();
     }

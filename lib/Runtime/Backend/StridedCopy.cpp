@@ -65,14 +65,36 @@ static void copyRuns(const char *from, char *to, int64_t count,
     std::memcpy(to + i * toStride, from + i * fromStride, size);
 }
 
-static void copyLoop(const StridedCopy &copy, size_t dim, const char *from,
-                     char *to) {
+namespace {
+/// Numbers from `begin` on, below `end`.
+struct Range {
+  int64_t begin, end;
+};
+} // namespace
+
+/// The numbers below `count` that a part has.
+static Range rangeOf(int64_t count, size_t part, size_t parts) {
+  auto bound = [&](size_t number) {
+    return count * static_cast<int64_t>(number) / static_cast<int64_t>(parts);
+  };
+  return {bound(part), bound(part + 1)};
+}
+
+/// The loop of `dim` and those inside of it. That of `split` runs over `range`
+/// alone.
+static void copyLoop(const StridedCopy &copy, size_t dim, size_t split,
+                     Range range, const char *from, char *to) {
   if (dim == copy.extents.size()) {
     std::memcpy(to, from, copy.run);
     return;
   }
   int64_t count = copy.extents[dim];
   int64_t fromStride = copy.fromStrides[dim], toStride = copy.toStrides[dim];
+  if (dim == split) {
+    from += range.begin * fromStride;
+    to += range.begin * toStride;
+    count = range.end - range.begin;
+  }
   if (dim + 1 == copy.extents.size()) {
     switch (copy.run) {
     case 1:
@@ -90,16 +112,37 @@ static void copyLoop(const StridedCopy &copy, size_t dim, const char *from,
     }
   }
   for (int64_t i = 0; i != count; ++i)
-    copyLoop(copy, dim + 1, from + i * fromStride, to + i * toStride);
+    copyLoop(copy, dim + 1, split, range, from + i * fromStride,
+             to + i * toStride);
 }
 
-void StridedCopy::execute(const char *from, char *to) const {
+void StridedCopy::execute(const char *from, char *to, size_t part,
+                          size_t parts) const {
   for (int64_t extent : extents)
     if (extent == 0)
       return;
-  if (run == 0)
+  from += fromOffset;
+  to += toOffset;
+  if (extents.empty()) {
+    // Parts end where cache lines do, if the buffers begin so.
+    constexpr int64_t line = 64;
+    auto bytes = static_cast<int64_t>(run);
+    Range lines = rangeOf((bytes + line - 1) / line, part, parts);
+    int64_t begin = lines.begin * line, end = std::min(lines.end * line, bytes);
+    if (begin < end)
+      std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
     return;
-  copyLoop(*this, 0, from + fromOffset, to + toOffset);
+  }
+  // The outermost loop that has enough for all parts, or else the longest one.
+  auto split =
+      std::find_if(extents.begin(), extents.end(), [&](int64_t extent) {
+        return extent >= static_cast<int64_t>(parts) * 4;
+      });
+  if (split == extents.end())
+    split = std::max_element(extents.begin(), extents.end());
+  if (run != 0)
+    copyLoop(*this, 0, static_cast<size_t>(split - extents.begin()),
+             rangeOf(*split, part, parts), from, to);
 }
 
 StridedCopy runtime::makeStrided(const fb::BoxCopy &box) {
@@ -115,7 +158,20 @@ StridedCopy runtime::makeStrided(const fb::BoxCopy &box) {
 }
 
 void runtime::fillHost(char *to, uint64_t bytes,
-                       const std::vector<uint8_t> &pattern) {
+                       const std::vector<uint8_t> &pattern, size_t part,
+                       size_t parts) {
+  if (parts > 1) {
+    // Every part begins with the whole pattern, and with a cache line.
+    uint64_t unit = 64 * std::max<uint64_t>(pattern.size(), 1);
+    Range units =
+        rangeOf(static_cast<int64_t>((bytes + unit - 1) / unit), part, parts);
+    uint64_t begin = static_cast<uint64_t>(units.begin) * unit,
+             end = std::min(static_cast<uint64_t>(units.end) * unit, bytes);
+    if (begin >= end)
+      return;
+    to += begin;
+    bytes = end - begin;
+  }
   bool isByte = std::all_of(pattern.begin(), pattern.end(), [&](uint8_t byte) {
     return byte == pattern.front();
   });

@@ -24,15 +24,19 @@ struct StridedCopy {
   /// Merges dims that are dense on both sides.
   void simplify();
   uint64_t bytes() const;
-  /// Copies between two bases in host memory.
-  void execute(const char *from, char *to) const;
+  /// Copies between two bases in host memory; of `parts` parts of about the
+  /// same size the one with number `part`.
+  void execute(const char *from, char *to, size_t part = 0,
+               size_t parts = 1) const;
 };
 
 /// The copy that a table describes, simplified.
 StridedCopy makeStrided(const fb::BoxCopy &box);
 
-/// Sets `bytes` of host memory to a repeated pattern (empty: zero bytes).
-void fillHost(char *to, uint64_t bytes, const std::vector<uint8_t> &pattern);
+/// Sets `bytes` of host memory to a repeated pattern (empty: zero bytes); of
+/// `parts` parts the one with number `part`.
+void fillHost(char *to, uint64_t bytes, const std::vector<uint8_t> &pattern,
+              size_t part = 0, size_t parts = 1);
 
 } // namespace soap::runtime
 

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/CPUKernels.h"
+#include "CPU/Threads.h"
+#include <algorithm>
 #include <array>
 
 using namespace soap;
@@ -60,21 +62,32 @@ public:
              uint32_t *result)
       : product_(product), data_(data), weights_(weights), result_(result) {}
 
-  void run() { outer(0, 0, 0, 0); }
+  void run() const {
+    int64_t all = 1;
+    for (const Loop &loop : product_.outer)
+      all *= loop.size;
+    forEachOf(all, std::min(all, static_cast<int64_t>(threadCount())),
+              [&](int64_t i) { iterate(i); });
+  }
 
 private:
-  void outer(size_t depth, int64_t data, int64_t weights, int64_t result) {
-    if (depth == product_.outer.size())
-      return place(0, data, weights, result, {});
-    const Loop &loop = product_.outer[depth];
-    for (int64_t i = 0; i != loop.size; ++i)
-      outer(depth + 1, data + i * loop.data, weights + i * loop.weights,
-            result + i * loop.result);
+  /// An iteration of the outer loops, of all of them.
+  void iterate(int64_t number) const {
+    int64_t data = 0, weights = 0, result = 0;
+    for (size_t depth = product_.outer.size(); depth-- != 0;) {
+      const Loop &loop = product_.outer[depth];
+      int64_t i = number % loop.size;
+      number /= loop.size;
+      data += i * loop.data;
+      weights += i * loop.weights;
+      result += i * loop.result;
+    }
+    place(0, data, weights, result, {});
   }
 
   /// Every position of the result.
   void place(size_t dim, int64_t data, int64_t weights, int64_t result,
-             std::array<int64_t, 3> at) {
+             std::array<int64_t, 3> at) const {
     if (dim == at.size()) {
       result_[result] = window(0, data, weights, at);
       return;

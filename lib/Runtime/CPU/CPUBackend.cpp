@@ -36,19 +36,22 @@ public:
 
   void copy(const StridedCopy &box, DevicePointer from,
             DevicePointer to) override {
-    box.execute(hostAddress(from), hostAddress(to));
+    run(box, hostAddress(from), hostAddress(to));
   }
   void copyFromHost(const StridedCopy &box, const char *from,
                     DevicePointer to) override {
-    box.execute(from, hostAddress(to));
+    run(box, from, hostAddress(to));
   }
   void copyToHost(const StridedCopy &box, DevicePointer from,
                   char *to) override {
-    box.execute(hostAddress(from), to);
+    run(box, hostAddress(from), to);
   }
   void fill(DevicePointer to, uint64_t bytes,
             const std::vector<uint8_t> &pattern) override {
-    fillHost(hostAddress(to), bytes, pattern);
+    size_t parts = threadsForBytes(bytes);
+    forEachPart(parts, [&](size_t part) {
+      fillHost(hostAddress(to), bytes, pattern, part, parts);
+    });
   }
   void call(HostCall &call) override { call.run(); }
   void stamp(int64_t &time) override { time = now(); }
@@ -62,6 +65,12 @@ public:
   void synchronize() override {}
 
 private:
+  static void run(const StridedCopy &box, const char *from, char *to) {
+    size_t parts = threadsForBytes(box.bytes());
+    forEachPart(parts,
+                [&](size_t part) { box.execute(from, to, part, parts); });
+  }
+
   Patience patience_;
 };
 

@@ -31,10 +31,8 @@ struct Call {
   std::vector<int64_t> sizes;
 };
 
-/// On how many threads a launch runs. Parts of less than a few microseconds are
-/// not worth waking threads up.
+/// On how many threads a launch runs.
 size_t partsOf(const fb::NativeKernel &kernel, const Binding &binding) {
-  constexpr uint64_t leastBytes = uint64_t{64} << 10;
   auto buffers = items(kernel.extents());
   size_t operands = binding.operands.size();
   if (binding.sizes.empty() || kernel.size_count() == 0)
@@ -48,9 +46,8 @@ size_t partsOf(const fb::NativeKernel &kernel, const Binding &binding) {
       bytes += bytesPerRow(kernel, i, binding.sizes) *
                static_cast<uint64_t>(binding.sizes[0]);
   }
-  uint64_t most =
-      std::min(bytes / leastBytes, static_cast<uint64_t>(binding.sizes[0]));
-  return std::max<uint64_t>(1, std::min<uint64_t>(threadCount(), most));
+  return std::clamp<size_t>(static_cast<size_t>(binding.sizes[0]), 1,
+                            threadsForBytes(bytes));
 }
 
 class BoundNative final : public BoundKernel {

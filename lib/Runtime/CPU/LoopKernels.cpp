@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/CPUKernels.h"
+#include "CPU/Threads.h"
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -47,33 +48,29 @@ static Shape shapeOf(const fb::TensorType *type) {
 }
 
 //===----------------------------------------------------------------------===//
-// Softmax along a dim that is not the last
+// Softmax that oneDNN has no fast kernel for
 //===----------------------------------------------------------------------===//
 
-static void softmax(const float *x, float *y, int64_t outer, int64_t axis,
-                    int64_t inner, bool log) {
-  std::vector<float> max(inner), sum(inner);
-  for (int64_t o = 0; o != outer; ++o, x += axis * inner, y += axis * inner) {
-    std::copy(x, x + inner, max.begin());
-    for (int64_t a = 1; a < axis; ++a)
-      for (int64_t i = 0; i != inner; ++i)
-        max[i] = std::max(max[i], x[a * inner + i]);
-    std::fill(sum.begin(), sum.end(), 0.0f);
-    for (int64_t a = 0; a != axis; ++a)
-      for (int64_t i = 0; i != inner; ++i) {
-        float shifted = x[a * inner + i] - max[i];
-        float power = std::exp(shifted);
-        sum[i] += power;
-        y[a * inner + i] = log ? shifted : power;
-      }
+static void softmaxOf(const float *x, float *y, int64_t axis, int64_t inner,
+                      bool log) {
+  std::vector<float> max(x, x + inner), sum(inner);
+  for (int64_t a = 1; a < axis; ++a)
     for (int64_t i = 0; i != inner; ++i)
-      sum[i] = log ? std::log(sum[i]) : 1.0f / sum[i];
-    for (int64_t a = 0; a != axis; ++a)
-      for (int64_t i = 0; i != inner; ++i) {
-        float &value = y[a * inner + i];
-        value = log ? value - sum[i] : value * sum[i];
-      }
-  }
+      max[i] = std::max(max[i], x[a * inner + i]);
+  for (int64_t a = 0; a != axis; ++a)
+    for (int64_t i = 0; i != inner; ++i) {
+      float shifted = x[a * inner + i] - max[i];
+      float power = std::exp(shifted);
+      sum[i] += power;
+      y[a * inner + i] = log ? shifted : power;
+    }
+  for (int64_t i = 0; i != inner; ++i)
+    sum[i] = log ? std::log(sum[i]) : 1.0f / sum[i];
+  for (int64_t a = 0; a != axis; ++a)
+    for (int64_t i = 0; i != inner; ++i) {
+      float &value = y[a * inner + i];
+      value = log ? value - sum[i] : value * sum[i];
+    }
 }
 
 static std::unique_ptr<Kernel> makeSoftmax(const fb::Kernel &kernel,
@@ -87,12 +84,16 @@ static std::unique_ptr<Kernel> makeSoftmax(const fb::Kernel &kernel,
   auto at = shape.begin() + op->axis();
   int64_t outer = elementCount(Shape(shape.begin(), at)), axis = *at;
   int64_t inner = elementCount(Shape(at + 1, shape.end()));
-  return std::make_unique<LoopKernel>(
-      "softmax", [=, log = op->log()](const Binding &b) {
-        softmax(reinterpret_cast<const float *>(hostAddress(b.operands[0])),
-                reinterpret_cast<float *>(hostAddress(b.results[0])), outer,
-                axis, inner, log);
-      });
+  return std::make_unique<LoopKernel>("softmax", [=, log = op->log()](
+                                                     const Binding &b) {
+    const auto *x = reinterpret_cast<const float *>(hostAddress(b.operands[0]));
+    auto *y = reinterpret_cast<float *>(hostAddress(b.results[0]));
+    forEachOf(outer, std::min(outer, static_cast<int64_t>(threadCount())),
+              [&](int64_t o) {
+                int64_t begin = o * axis * inner;
+                softmaxOf(x + begin, y + begin, axis, inner, log);
+              });
+  });
 }
 
 std::unique_ptr<Kernel> runtime::makeLoopKernel(const fb::Kernel &kernel) {

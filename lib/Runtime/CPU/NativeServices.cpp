@@ -8,6 +8,7 @@
 #include "Backend/HostMemory.h"
 #include "CPU/CPUKernels.h"
 #include "CPU/FewRows.h"
+#include "CPU/Threads.h"
 #include <algorithm>
 #include <cassert>
 #include <oneapi/dnnl/dnnl.h>
@@ -89,5 +90,18 @@ static void *allocate(uint64_t bytes) noexcept {
 
 static void release(void *block) noexcept { kernelMemory.release(block); }
 
+static void runBody(int64_t count, int64_t parts, soap_native_body body,
+                    void *data) {
+  parts = std::min({parts, count, static_cast<int64_t>(threadCount())});
+  if (parts <= 1) {
+    body(data, 0, count);
+    return;
+  }
+  forEachPart(static_cast<size_t>(parts), [&](size_t part) {
+    auto number = static_cast<int64_t>(part);
+    body(data, count * number / parts, count * (number + 1) / parts);
+  });
+}
+
 const soap_native_services runtime::nativeServices = {multiplyAdd, allocate,
-                                                      release};
+                                                      release, runBody};

@@ -69,6 +69,12 @@ size_t runtime::threadCount() {
   return openMP().canRun() ? static_cast<size_t>(openMP().maxThreads()) : 1;
 }
 
+size_t runtime::threadsForBytes(uint64_t bytes) {
+  constexpr uint64_t leastBytes = uint64_t{64} << 10;
+  return static_cast<size_t>(
+      std::clamp<uint64_t>(bytes / leastBytes, 1, threadCount()));
+}
+
 void runtime::runParallel(size_t parts, void (*body)(void *data, size_t part),
                           void *data) {
   if (parts <= 1 || !openMP().canRun()) {

@@ -25,6 +25,10 @@ void useThreads(size_t count);
 /// How many that are; 1 if oneDNN has none.
 size_t threadCount();
 
+/// How many of them are worth waking up for what reads or writes so many bytes,
+/// each for a few microseconds at least.
+size_t threadsForBytes(uint64_t bytes);
+
 /// Calls body(data, part) for all parts below `parts`, on as many threads if
 /// there are, the calling one among them. Returns when all have returned, which
 /// must not throw.

@@ -37,7 +37,9 @@ static void addTable(llvm::Module &module, ArrayRef<std::string> symbols) {
 }
 
 template <typename Emit>
-static FailureOr<std::string> compile(ModuleOp kernels, Emit emit) {
+static FailureOr<std::string>
+compile(ModuleOp kernels, Emit emit,
+        std::optional<int64_t> leastWork = std::nullopt) {
   MLIRContext *context = kernels.getContext();
   DialectRegistry registry;
   registerNativeDialects(registry);
@@ -52,7 +54,7 @@ static FailureOr<std::string> compile(ModuleOp kernels, Emit emit) {
 
   OwningOpRef<ModuleOp> lowered(kernels.clone());
   PassManager passes(context, ModuleOp::getOperationName());
-  buildNativeKernelPipeline(passes);
+  buildNativeKernelPipeline(passes, NativeLevel::LLVM, leastWork);
   if (failed(passes.run(*lowered)))
     return failure();
   llvm::LLVMContext llvmContext;
@@ -67,11 +69,13 @@ static FailureOr<std::string> compile(ModuleOp kernels, Emit emit) {
   return std::move(*code);
 }
 
-FailureOr<std::string> soap::emitNativeObject(ModuleOp kernels,
-                                              const HostProcessor &processor) {
-  return compile(kernels, [&](llvm::Module &module) {
-    return emitObject(module, processor);
-  });
+FailureOr<std::string>
+soap::emitNativeObject(ModuleOp kernels, const HostProcessor &processor,
+                       std::optional<int64_t> leastWork) {
+  return compile(
+      kernels,
+      [&](llvm::Module &module) { return emitObject(module, processor); },
+      leastWork);
 }
 
 FailureOr<std::string>

@@ -33,6 +33,13 @@ static bool isLibraryAverage(nn::AvgPoolOp op) {
                       });
 }
 
+/// Whether the elements that a softmax normalises together lie side by side.
+/// The library has no fast kernel for others.
+static bool isAlongLast(nn::SoftmaxOp op) {
+  ArrayRef<int64_t> shape = cast<ShapedType>(op.getType()).getShape();
+  return ShapedType::getNumElements(shape.drop_front(op.getAxis() + 1)) == 1;
+}
+
 /// Of the dimensions that the runtime hands to the library.
 static constexpr int64_t maxLibraryRank = 6;
 
@@ -78,8 +85,9 @@ bool CPUTarget::isLibraryKernel(Operation *op) const {
       !(multipliesBF16_ && isBFloatPool(op)))
     return false;
   return TypeSwitch<Operation *, bool>(op)
-      .Case<nn::ConvOp, nn::MaxPoolOp, nn::SoftmaxOp, nn::AttentionOp>(
+      .Case<nn::ConvOp, nn::MaxPoolOp, nn::AttentionOp>(
           [](auto) { return true; })
+      .Case([](nn::SoftmaxOp softmax) { return isAlongLast(softmax); })
       .Case([](nn::MatMulOp product) {
         return product.getResult().getType().getRank() <= maxLibraryRank;
       })

@@ -134,7 +134,8 @@ struct LibraryProductsPass
     SmallVector<std::pair<linalg::LinalgOp, MatrixProduct>> products;
     kernel.walk([&](linalg::LinalgOp op) {
       std::optional<MatrixProduct> product = native::findMatrixProduct(op);
-      if (product && product->multiplications() >= fewMultiplications)
+      if (product && product->multiplications() >= fewMultiplications &&
+          product->rows.size * product->columns.size > 1)
         products.push_back({op, *product});
     });
     LLVM_DEBUG(llvm::dbgs() << "kernel " << kernel.getName() << ": "

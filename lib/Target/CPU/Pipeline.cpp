@@ -19,7 +19,8 @@
 using namespace mlir;
 using namespace soap;
 
-void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
+void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level,
+                                     std::optional<int64_t> leastWork) {
   passes.addPass(createConvertNNToLinalgPass());
   addCleanup(passes);
   if (level == NativeLevel::Linalg)
@@ -30,6 +31,10 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
     return;
 
   passes.addNestedPass<func::FuncOp>(native::createLibraryProductsPass());
+  native::SplitLoopsPassOptions split;
+  if (leastWork)
+    split.leastWork = *leastWork;
+  passes.addPass(native::createSplitLoopsPass(split));
   passes.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   passes.addPass(native::createApproximateMathPass());
   addCleanup(passes);
@@ -66,6 +71,9 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
           clEnumValN(NativeLevel::Buffers, "buffers", "linalg on memrefs"),
           clEnumValN(NativeLevel::Loops, "loops", "scf loops"),
           clEnumValN(NativeLevel::LLVM, "llvm", "the LLVM dialect"))};
+  Option<int64_t> leastWork{
+      *this, "least-work",
+      llvm::cl::desc("As of native-split-loops (default: its own)")};
 };
 } // namespace
 
@@ -75,6 +83,10 @@ void soap::registerNativePassesAndPipeline() {
       "native-kernels-to-llvm",
       "Lower the functions of module @kernels to the LLVM dialect",
       [](OpPassManager &passes, const PipelineOptions &options) {
-        buildNativeKernelPipeline(passes, options.level);
+        buildNativeKernelPipeline(
+            passes, options.level,
+            options.leastWork.hasValue()
+                ? std::optional(options.leastWork.getValue())
+                : std::nullopt);
       });
 }

@@ -76,11 +76,10 @@ struct WrapKernelsPass : native::impl::WrapKernelsPassBase<WrapKernelsPass> {
             buildMemRef(builder, loc, cast<MemRefType>(type), buffer,
                         wrapper.getArgument(1),
                         dims ? dims.asArrayRef() : ArrayRef<int64_t>()));
-        // A memref becomes two pointers (the second is used), an offset, sizes
-        // and strides; its attributes are lost.
+        // Its attributes are lost.
         if (body.getArgAttr(index, native::noaliasAttr))
           noalias.push_back(converted + 1);
-        converted += 3 + 2 * cast<MemRefType>(type).getRank();
+        converted += convertedArguments(cast<MemRefType>(type));
       }
       LLVM_DEBUG(llvm::dbgs() << "kernel " << name << ": " << arguments.size()
                               << " arguments, " << noalias.size()

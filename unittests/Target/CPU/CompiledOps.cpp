@@ -51,7 +51,9 @@ void CompiledOps::compile(const std::string &text, bool channelsLast) {
   }
   ASSERT_TRUE(succeeded(verify(*module_)));
   HostProcessor target = HostProcessor::host();
-  FailureOr<std::string> object = emitNativeObject(kernels.getModule(), target);
+  // All loops that threads may share are split, however short they are.
+  FailureOr<std::string> object =
+      emitNativeObject(kernels.getModule(), target, /*leastWork=*/1);
   ASSERT_TRUE(succeeded(object));
 
   llvm::SmallString<128> path;

@@ -285,6 +285,48 @@ TEST(Structured, Reduce) {
       1e-4, 1e-4);
 }
 
+/// Few sums of many elements, which are summed in parts.
+TEST(Structured, LongReduce) {
+  struct Case {
+    Shape shape, axes;
+  };
+  for (const auto &[shape, axes] :
+       {Case{{2, 1024, 96}, {0, 1, 2}}, Case{{4096, 40}, {0}},
+        Case{{4099, 40}, {0}}, Case{{5, 6, 8192}, {0, 2}}, Case{{131101}, {0}},
+        Case{{3, 50000}, {1}}}) {
+    std::string type = "tensor<", result = type, text;
+    size_t all = 1, kept = 1;
+    for (size_t dim = 0; dim != shape.size(); ++dim) {
+      bool isSummed = llvm::is_contained(axes, dim);
+      type += std::to_string(shape[dim]) + "x";
+      result += std::to_string(isSummed ? 1 : shape[dim]) + "x";
+      all *= shape[dim];
+      kept *= isSummed ? 1 : shape[dim];
+    }
+    CompiledOps ops(
+        "func.func @main(%x: " + type +
+        "f32>) {\n  %0 = nn.reduce "
+        "%x {nn.name = \"r\", kind = #nn.reduce_kind<sum>, axes = " +
+        Generator::array(axes) + ", keepdims = true} : (" + type + "f32>) -> " +
+        result + "f32>\n  return\n}");
+    std::vector<float> x = randomFloats(all, 3);
+    std::vector<double> sums(kept);
+    for (size_t i = 0; i != all; ++i) {
+      size_t rest = i, at = 0, stride = 1;
+      for (size_t dim = shape.size(); dim-- != 0;) {
+        if (!llvm::is_contained(axes, dim)) {
+          at += rest % shape[dim] * stride;
+          stride *= shape[dim];
+        }
+        rest /= shape[dim];
+      }
+      sums[at] += x[i];
+    }
+    expectClose(ops.run(0, {x}), std::vector<float>(sums.begin(), sums.end()),
+                1e-4, 1e-2);
+  }
+}
+
 TEST(Structured, Softmax) {
   check(
       "softmax",

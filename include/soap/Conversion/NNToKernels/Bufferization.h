@@ -38,6 +38,12 @@ mlir::Value buildMemRefAt(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::MemRefType type, mlir::Value pointer,
                           llvm::function_ref<mlir::Value(int64_t dim)> sizeOf);
 
+/// How many arguments one of type `type` becomes in the LLVM dialect: two
+/// pointers, of which the second is used, an offset, sizes and strides.
+inline int64_t convertedArguments(mlir::MemRefType type) {
+  return 3 + 2 * type.getRank();
+}
+
 } // namespace soap
 
 #endif // SOAP_CONVERSION_NNTOKERNELS_BUFFERIZATION_H

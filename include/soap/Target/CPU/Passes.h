@@ -10,6 +10,7 @@
 
 #include "mlir/Pass/Pass.h"
 #include "soap/Conversion/NNToKernels/Bufferization.h"
+#include <optional>
 
 namespace soap {
 
@@ -22,11 +23,13 @@ namespace native {
 enum class NativeLevel { Linalg, Buffers, Loops, LLVM };
 
 /// The passes that take `module @kernels` to `level`. Runs on that module.
+/// `leastWork`: as of native-split-loops; none: its default.
 void buildNativeKernelPipeline(mlir::OpPassManager &passes,
-                               NativeLevel level = NativeLevel::LLVM);
+                               NativeLevel level = NativeLevel::LLVM,
+                               std::optional<int64_t> leastWork = std::nullopt);
 
 /// Registers the passes above and the pipeline `native-kernels-to-llvm`, with
-/// an option `level=linalg|buffers|loops|llvm`.
+/// options `level=linalg|buffers|loops|llvm` and `least-work`.
 void registerNativePassesAndPipeline();
 
 namespace native {

@@ -19,8 +19,32 @@ def LibraryProductsPass
     they have at least 256 multiplications and their loops can be joined into
     rows, columns and a sum of matrices with elements side by side in one
     dimension; loops that cannot are put around the call. Other contractions
-    stay. A kernel with such a call has the services as its last argument.
+    stay, and so do sums of products of vectors. A kernel with such a call has the services as its last argument.
   }];
+}
+
+def SplitLoopsPass : Pass<"native-split-loops", "::mlir::ModuleOp"> {
+  let summary = "Run loops of kernels on all threads of a device";
+  let description = [{
+    A linalg operation on buffers with a loop whose iterations touch different
+    elements of all that it writes becomes a call of
+    `soap_native_services.parallel` (NativeKernel.h), if it has work for two
+    threads: a function @k_partN of its own runs the iterations from `begin` to
+    `end` of that loop, with all other loops as they were, so that results are
+    the same on any number of threads. Neighbouring operations whose loops run
+    equally often share a call where a thread touches nothing that another one
+    writes. Loops of one operation are tried from the outermost to the innermost,
+    and those with 64 parts first; of an innermost one, 16 iterations belong
+    together.
+
+    Long copies of contiguous buffers are split as well. A kernel with such a
+    call has the services as its last argument. Kernels whose sizes are arguments
+    stay as they are: the runtime calls them with parts of their buffers.
+  }];
+  let options = [Option<
+      "leastWork", "least-work", "int64_t", "int64_t{1} << 16",
+      "Operations and elements, loaded or stored, that a thread is woken up "
+      "for">];
 }
 
 def KernelMemoryPass : Pass<"native-kernel-memory", "::mlir::ModuleOp"> {
