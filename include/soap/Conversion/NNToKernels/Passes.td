@@ -44,10 +44,14 @@ def BuildKernelsPass : Pass<"native-build-kernels", "::mlir::ModuleOp"> {
 
 def SeparateResultsPass
     : Pass<"native-separate-results", "::mlir::func::FuncOp"> {
-  let summary = "Give every use of an empty tensor a tensor of its own";
+  let summary = "Let elimination of empty tensors find the places of results";
   let description = [{
     Two results of one type start as one tensor.empty after CSE. In its place,
-    elimination of empty tensors would put the buffer of one result for both.
+    elimination of empty tensors would put the buffer of one result for both: so
+    every use gets one of its own.
+
+    A result that is reshaped last is written in the shape that it had before, to
+    the same buffer seen in that shape, and not copied there.
   }];
 }
 
