@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 using namespace soap;
 using namespace soap::test;
@@ -43,7 +44,9 @@ protected:
     return block(bytes);
   }
   /// A native kernel without constants.
-  std::unique_ptr<Kernel> makeKernel(soap_native_kernel function) {
+  std::unique_ptr<Kernel>
+  makeKernel(soap_native_kernel function,
+             const fb::NativeKernel *description = nullptr) {
     fb::KernelT table;
     table.key = "native";
     table.op.Set(fb::NativeT());
@@ -51,6 +54,7 @@ protected:
     builder.Finish(fb::Kernel::Pack(builder, &table));
     NativeCode code;
     code.function = function;
+    code.description = description;
     return device_->makeKernel(
         *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()), {},
         code);
@@ -148,6 +152,66 @@ TEST_P(NativeProduct, PartsHaveEveryNumberOnce) {
       std::memcpy(values.data(), bytes.data(), bytes.size());
       EXPECT_EQ(values, expected) << count << " numbers, " << parts << " parts";
     }
+}
+
+/// A launch with few indices along its first sizes is split along others as
+/// well: z[i][j][k] = x[i][k] + y[j] of all i, j and k, each once.
+TEST_P(NativeProduct, LaunchesAreSplitAlongAnySize) {
+  fb::NativeKernelT description;
+  description.bytes = {4, 4, 4};
+  description.extents = {0b101, 0b010, 0b111};
+  description.size_count = 3;
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::NativeKernel::Pack(builder, &description));
+  auto kernel = makeKernel(
+      [](void *const *buffers, const int64_t *s) {
+        const auto *x = static_cast<const float *>(buffers[0]);
+        const auto *y = static_cast<const float *>(buffers[1]);
+        auto *z = static_cast<float *>(buffers[2]);
+        for (int64_t i = 0; i != s[0]; ++i)
+          for (int64_t j = 0; j != s[1]; ++j)
+            for (int64_t k = 0; k != s[2]; ++k)
+              z[(i * s[1] + j) * s[2] + k] += x[i * s[2] + k] + y[j];
+      },
+      flatbuffers::GetRoot<fb::NativeKernel>(builder.GetBufferPointer()));
+  for (size_t threads : {1, 2, 3, 8, 16}) {
+    backend_->useThreads(threads);
+    for (const std::vector<int64_t> &sizes :
+         {std::vector<int64_t>{1, 1, 400000},
+          {2, 3, 50000},
+          {3, 70, 2000},
+          {500, 3, 300},
+          {1, 5, 7},
+          {2, 200000, 1},
+          {2, 0, 3}}) {
+      int64_t rows = sizes[0], columns = sizes[1], others = sizes[2];
+      std::mt19937 random(7);
+      Values x = numbers(rows * others, random), y = numbers(columns, random),
+             expected(static_cast<size_t>(rows * columns * others));
+      for (size_t at = 0; at != expected.size(); ++at) {
+        auto i = static_cast<int64_t>(at) / others / columns;
+        auto k = static_cast<int64_t>(at) % others;
+        expected[at] =
+            x[static_cast<size_t>(i * others + k)] +
+            y[static_cast<size_t>(static_cast<int64_t>(at) / others % columns)];
+      }
+      DeviceBlock onX = blockOf(x), onY = blockOf(y),
+                  onZ = blockOf(Values(expected.size()));
+      Binding binding;
+      binding.operands = {onX.data(), onY.data()};
+      binding.results = {onZ.data()};
+      binding.sizes = sizes;
+      kernel->bind(binding)->enqueue(*stream_);
+      stream_->synchronize();
+      Bytes bytes =
+          download(*stream_, onZ.data(), expected.size() * sizeof(float));
+      Values z(expected.size());
+      std::memcpy(z.data(), bytes.data(), bytes.size());
+      EXPECT_TRUE(z == expected) << threads << " threads, " << rows << " x "
+                                 << columns << " x " << others;
+    }
+  }
+  backend_->useThreads(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 /// Blocks of a kernel are there for the next one; a small one leaves a large

@@ -9,45 +9,91 @@
 #include "CPU/Threads.h"
 #include "CPU/VectorLevel.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace soap;
 using namespace soap::runtime;
 
-/// Bytes of a buffer that lie between neighbours along the first size.
-static uint64_t bytesPerRow(const fb::NativeKernel &kernel, uint32_t buffer,
-                            const std::vector<int64_t> &sizes) {
-  uint64_t bytes = items(kernel.bytes())[buffer];
-  uint64_t extents = items(kernel.extents())[buffer];
-  for (size_t k = 1; k < sizes.size() && k < 64; ++k)
-    if (extents >> k & 1)
-      bytes *= static_cast<uint64_t>(sizes[k]);
-  return bytes;
-}
-
 namespace {
+/// What a native kernel that knows no sizes touches of a buffer: elements that
+/// lie dense along those of the launch's sizes that it varies along.
+class BufferExtent {
+public:
+  BufferExtent(const fb::NativeKernel &kernel, uint32_t buffer,
+               const std::vector<int64_t> &sizes)
+      : bytes_(items(kernel.bytes())[buffer]),
+        varies_(items(kernel.extents())[buffer]), sizes_(sizes) {}
+
+  bool varies(size_t dim) const { return dim < 64 && varies_ >> dim & 1; }
+  /// From an index along a size to the next one.
+  uint64_t bytesPerIndex(size_t dim) const {
+    if (!varies(dim))
+      return 0;
+    uint64_t bytes = bytes_;
+    for (size_t inner = dim + 1; inner < sizes_.size(); ++inner)
+      if (varies(inner))
+        bytes *= static_cast<uint64_t>(sizes_[inner]);
+    return bytes;
+  }
+  uint64_t bytes() const {
+    uint64_t bytes = bytes_;
+    for (size_t dim = 0; dim != sizes_.size(); ++dim)
+      if (varies(dim))
+        bytes *= static_cast<uint64_t>(sizes_[dim]);
+    return bytes;
+  }
+
+private:
+  uint64_t bytes_, varies_;
+  const std::vector<int64_t> &sizes_;
+};
+
+/// How a launch is dealt out: a call for every index along the sizes in front
+/// of `dim`, and for each of so many ranges of that one.
+struct Split {
+  size_t dim = 0;
+  int64_t outer = 1, ranges = 1;
+};
+
 /// One call of a native kernel.
 struct Call {
   std::vector<void *> buffers;
   std::vector<int64_t> sizes;
 };
 
-/// On how many threads a launch runs.
-size_t partsOf(const fb::NativeKernel &kernel, const Binding &binding) {
-  auto buffers = items(kernel.extents());
-  size_t operands = binding.operands.size();
-  if (binding.sizes.empty() || kernel.size_count() == 0)
-    return 1;
+std::vector<BufferExtent> extentsOf(const fb::NativeKernel &kernel,
+                                    const std::vector<int64_t> &sizes) {
+  std::vector<BufferExtent> extents;
+  for (uint32_t i = 0; i != items(kernel.extents()).size(); ++i)
+    extents.emplace_back(kernel, i, sizes);
+  return extents;
+}
+
+/// Along the first size if it has enough for all threads that are worth it,
+/// else along the next ones as well.
+Split splitOf(const std::vector<BufferExtent> &extents, size_t operands,
+              const std::vector<int64_t> &sizes) {
   uint64_t bytes = 0;
-  for (uint32_t i = 0; i != buffers.size(); ++i) {
-    bool isSplit = buffers[i] & 1;
-    if (i >= operands && !isSplit)
-      return 1; // All parts would write the same elements.
-    if (isSplit)
-      bytes += bytesPerRow(kernel, i, binding.sizes) *
-               static_cast<uint64_t>(binding.sizes[0]);
+  for (const BufferExtent &extent : extents)
+    if (extent.varies(0))
+      bytes += extent.bytes();
+  auto threads = static_cast<int64_t>(threadsForBytes(bytes));
+  Split split;
+  for (;; ++split.dim) {
+    // All parts would write the same elements, or there are none.
+    bool isWhole = split.dim == sizes.size() || sizes[split.dim] == 0;
+    for (size_t i = operands; i < extents.size() && !isWhole; ++i)
+      isWhole = !extents[i].varies(split.dim);
+    if (isWhole)
+      return Split();
+    if (split.outer * sizes[split.dim] >= threads)
+      break;
+    split.outer *= sizes[split.dim];
   }
-  return std::clamp<size_t>(static_cast<size_t>(binding.sizes[0]), 1,
-                            threadsForBytes(bytes));
+  // As many calls for each thread.
+  split.ranges =
+      std::min(threads / std::gcd(split.outer, threads), sizes[split.dim]);
+  return split;
 }
 
 class BoundNative final : public BoundKernel {
@@ -55,42 +101,51 @@ public:
   BoundNative(soap_native_kernel function, const fb::NativeKernel *kernel,
               const Binding &binding)
       : function_(function) {
-    size_t parts = kernel ? partsOf(*kernel, binding) : 1;
-    for (size_t part = 0; part != parts; ++part)
-      calls_.push_back(makeCall(kernel, binding, part, parts));
+    std::vector<BufferExtent> extents;
+    if (kernel && kernel->size_count() != 0 && !binding.sizes.empty())
+      extents = extentsOf(*kernel, binding.sizes);
+    Split split;
+    if (!extents.empty())
+      split = splitOf(extents, binding.operands.size(), binding.sizes);
+    for (int64_t outer = 0; outer != split.outer; ++outer)
+      for (int64_t range = 0; range != split.ranges; ++range)
+        calls_.push_back(makeCall(extents, binding, split, outer, range));
   }
   void enqueue(Stream &) override {
-    runParallel(
-        calls_.size(),
-        [](void *self, size_t part) {
-          const auto &bound = *static_cast<const BoundNative *>(self);
-          const Call &call = bound.calls_[part];
-          bound.function_(call.buffers.data(), call.sizes.data());
-        },
-        this);
+    auto calls = static_cast<int64_t>(calls_.size());
+    forEachOf(calls, std::min(calls, static_cast<int64_t>(threadCount())),
+              [this](int64_t number) {
+                const Call &call = calls_[static_cast<size_t>(number)];
+                function_(call.buffers.data(), call.sizes.data());
+              });
   }
 
 private:
-  static Call makeCall(const fb::NativeKernel *kernel, const Binding &binding,
-                       size_t part, size_t parts) {
+  /// The call for the index number `outer` and a range.
+  static Call makeCall(const std::vector<BufferExtent> &extents,
+                       const Binding &binding, const Split &split,
+                       int64_t outer, int64_t range) {
     Call call = {{}, binding.sizes};
-    int64_t begin = 0;
-    if (parts > 1) {
-      int64_t rows = binding.sizes[0];
-      begin = rows * static_cast<int64_t>(part) / static_cast<int64_t>(parts);
-      int64_t end =
-          rows * static_cast<int64_t>(part + 1) / static_cast<int64_t>(parts);
-      call.sizes[0] = end - begin;
+    std::vector<int64_t> first(binding.sizes.size()); // Along each size.
+    if (split.outer * split.ranges > 1) {
+      int64_t size = binding.sizes[split.dim];
+      first[split.dim] = size * range / split.ranges;
+      call.sizes[split.dim] =
+          size * (range + 1) / split.ranges - first[split.dim];
+      for (size_t dim = split.dim; dim-- != 0;) {
+        first[dim] = outer % binding.sizes[dim];
+        outer /= binding.sizes[dim];
+        call.sizes[dim] = 1;
+      }
     }
-    uint32_t i = 0;
     for (const auto *list : {&binding.operands, &binding.results})
       for (DevicePointer buffer : *list) {
         char *address = hostAddress(buffer);
-        if (begin && items(kernel->extents())[i] & 1)
-          address += static_cast<uint64_t>(begin) *
-                     bytesPerRow(*kernel, i, binding.sizes);
+        size_t number = call.buffers.size();
+        for (size_t dim = 0; dim <= split.dim && number < extents.size(); ++dim)
+          address += static_cast<uint64_t>(first[dim]) *
+                     extents[number].bytesPerIndex(dim);
         call.buffers.push_back(address);
-        ++i;
       }
     // Kernels only read what the last entry points to.
     call.buffers.push_back(const_cast<soap_native_services *>(&nativeServices));
@@ -98,7 +153,7 @@ private:
   }
 
   soap_native_kernel function_;
-  std::vector<Call> calls_; ///< One per thread.
+  std::vector<Call> calls_;
 };
 
 class NativeKernel final : public Kernel {

@@ -17,6 +17,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <cstring>
 #include <dlfcn.h>
 #include <random>
 
@@ -74,11 +75,15 @@ CompiledOps::~CompiledOps() {
     dlclose(library_);
 }
 
-void CompiledOps::call(size_t index, const std::vector<void *> &buffers) const {
+void CompiledOps::call(size_t index, const std::vector<void *> &buffers,
+                       bool inParts) const {
   ASSERT_NE(table_, nullptr);
   ASSERT_LT(index, calls.size());
   const NativeKernelCall &call = calls[index];
   soap_native_services services = soap_plain_services();
+  if (!inParts)
+    services.parallel = [](int64_t count, int64_t, soap_native_body body,
+                           void *data) { body(data, 0, count); };
   std::vector<void *> all = buffers;
   all.push_back(&services);
   table_[call.index](all.data(), call.sizes.data());
@@ -97,8 +102,15 @@ CompiledOps::run(size_t index,
               static_cast<int64_t>(operand.size()));
     buffers.push_back(const_cast<float *>(operand.data()));
   }
-  buffers.push_back(result.data());
+  std::vector<float> whole = result;
+  buffers.push_back(whole.data());
+  call(index, buffers, /*inParts=*/false);
+  buffers.back() = result.data();
   call(index, buffers);
+  // On any number of threads results are the same.
+  EXPECT_EQ(
+      std::memcmp(result.data(), whole.data(), result.size() * sizeof(float)),
+      0);
   for (size_t i = type.getNumElements(); i < result.size(); ++i)
     EXPECT_EQ(result[i], -12345.0f) << "written past the end";
   result.resize(type.getNumElements());

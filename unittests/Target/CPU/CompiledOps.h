@@ -36,8 +36,9 @@ public:
   size_t tableSize = 0;
 
   /// Runs the kernel of operation `index` on dense buffers of any element type:
-  /// operands, then results.
-  void call(size_t index, const std::vector<void *> &buffers) const;
+  /// operands, then results. `inParts`: as on several threads.
+  void call(size_t index, const std::vector<void *> &buffers,
+            bool inParts = true) const;
 
   /// Runs an operation on floats with one result.
   std::vector<float> run(size_t index,
