@@ -67,9 +67,9 @@ std::string calibrationPath(const Target &target, int32_t devices,
   } else {
     return "";
   }
-  // One from before hand-overs kept cores awake is measured again, under
-  // another name.
-  constexpr llvm::StringLiteral form = "; form 3";
+  // One from before copies ran on all cores of a device is measured again,
+  // under another name.
+  constexpr llvm::StringLiteral form = "; form 4";
   std::string machine =
       llvm::utohexstr(llvm::xxh3_64bits(target.getMachineName() + form.str()),
                       /*LowerCase=*/true, /*Width=*/16);

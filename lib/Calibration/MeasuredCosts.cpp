@@ -212,9 +212,12 @@ std::string soap::measuredCostsPath(const Target &target, int32_t devices,
   std::string calibration = calibrationPath(target, devices, coresPerDevice);
   if (calibration.empty())
     return "";
-  // Kernels are as the compiler makes them.
+  // Kernels are as the compiler makes them. Those from before kernels of
+  // built-in shapes ran on all cores are measured again, under another name.
+  constexpr llvm::StringLiteral form = "; form 2";
   std::string machine = target.getMachineName() + "; SOAP " + soap_version() +
-                        "; LLVM " LLVM_VERSION_STRING + variant.str();
+                        "; LLVM " LLVM_VERSION_STRING + variant.str() +
+                        form.str();
   llvm::SmallString<128> path(llvm::sys::path::parent_path(calibration));
   llvm::sys::path::append(path, "costs-" + target.getName() + "-" +
                                     llvm::utohexstr(llvm::xxh3_64bits(machine),
