@@ -34,6 +34,13 @@ bool native::isRepeated(Operation *op) {
           isMemoryEffectFree(op));
 }
 
+llvm::SetVector<Value> native::usedValues(Operation *op) {
+  llvm::SetVector<Value> values;
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  values.insert(op->operand_begin(), op->operand_end());
+  return values;
+}
+
 /// Whether `value` is memory of its own, of a size that is known.
 static bool isRoot(Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
@@ -137,10 +144,7 @@ std::optional<ParallelOp> ParallelOp::find(linalg::LinalgOp op) {
   if (ShapedType::isDynamicShape(sizes) || llvm::is_contained(sizes, 0))
     return std::nullopt;
 
-  llvm::SetVector<Value> above;
-  getUsedValuesDefinedAbove(op->getRegions(), above);
-  above.insert(op->operand_begin(), op->operand_end());
-  if (!llvm::all_of(above, isAvailable))
+  if (!llvm::all_of(usedValues(op), isAvailable))
     return std::nullopt;
 
   ParallelOp result;

@@ -80,6 +80,9 @@ std::optional<LoopPlan> planLoops(llvm::ArrayRef<ParallelOp> ops,
 /// Operations and elements of a copy of a buffer, as in ParallelOp.
 int64_t workOfCopy(mlir::MemRefType type);
 
+/// All that an operation and its body use of what lies outside.
+llvm::SetVector<mlir::Value> usedValues(mlir::Operation *op);
+
 /// True if an operation is repeated in a function rather than its result handed
 /// to it: views of buffers, constants.
 bool isRepeated(mlir::Operation *op);

@@ -15,7 +15,6 @@
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "soap/Conversion/NNToKernels/Bufferization.h"
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Target/CPU/Passes.h"
@@ -207,13 +206,9 @@ private:
   /// Replaces the operations by one call of the service.
   void outline(int64_t parts) {
     llvm::SetVector<Value> values;
-    for (const ParallelOp &op : ops_) {
-      llvm::SetVector<Value> used;
-      getUsedValuesDefinedAbove(op.op->getRegions(), used);
-      used.insert(op.op->operand_begin(), op.op->operand_end());
-      for (Value value : used)
+    for (const ParallelOp &op : ops_)
+      for (Value value : native::usedValues(op.op))
         collect(value, values);
-    }
     Handed handed(rewriter_.getContext(), values.getArrayRef());
     func::FuncOp body = buildCall(handed, buildPart(values.getArrayRef()));
 
@@ -286,9 +281,10 @@ private:
     mapping.map(values, part.getArguments().drop_front(2));
     Value begin = part.getArgument(0), end = part.getArgument(1);
     for (auto [op, loop] : llvm::zip_equal(ops_, plan_->loops)) {
-      repeatUsed(op.op, mapping);
-      auto copy = cast<linalg::LinalgOp>(rewriter_.clone(*op.op, mapping));
+      for (Value value : native::usedValues(op.op))
+        repeat(value, mapping);
       auto [lower, upper] = boundsOf(loop, begin, end);
+      auto copy = cast<linalg::LinalgOp>(rewriter_.clone(*op.op, mapping));
       FailureOr<linalg::LinalgLoops> loops =
           linalg::linalgOpToLoops(rewriter_, copy);
       assert(succeeded(loops) && "an operation on buffers has loops");
@@ -320,16 +316,7 @@ private:
     return {begin, end};
   }
 
-  /// Repeats views and constants that an operation uses in the function that is
-  /// built.
-  void repeatUsed(Operation *op, IRMapping &mapping) {
-    llvm::SetVector<Value> used;
-    getUsedValuesDefinedAbove(op->getRegions(), used);
-    used.insert(op->operand_begin(), op->operand_end());
-    for (Value value : used)
-      repeat(value, mapping);
-  }
-
+  /// Makes a view or constant again in the function that is built.
   void repeat(Value value, IRMapping &mapping) {
     if (mapping.contains(value))
       return;
