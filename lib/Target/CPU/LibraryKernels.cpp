@@ -20,6 +20,11 @@ using namespace soap;
 /// it refuses dilations larger than the input, as a window might then step over
 /// it and have nothing to count, even where none does.
 static bool isLibraryAverage(nn::AvgPoolOp op) {
+  // Its fast kernels take eight channels at a time or more. Sums over channels
+  // (of a local response normalisation, in its gradient) have one.
+  constexpr int64_t fewChannels = 8;
+  if (op.getInput().getType().getDimSize(1) < fewChannels)
+    return false;
   auto isZero = [](int64_t pad) { return pad == 0; };
   if (!llvm::all_of(op.getCountedLo(), isZero) ||
       !llvm::all_of(op.getCountedHi(), isZero))

@@ -3,11 +3,12 @@
 // RUN: soap-opt %s --convert-soap-to-soaprt=target=emulated | FileCheck %s --check-prefix=EMULATED
 // RUN: not soap-opt %s --convert-soap-to-soaprt=target=abacus 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// Tests that an average pool is left to the library, unless its padding counts
-// in part or a dilated window might step over the whole input: then it is
-// native.
+// Tests that an average pool is left to the library, unless it has few channels,
+// its padding counts in part or a dilated window might step over the whole input:
+// then it is native.
 
-// CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=2x1 {{.*}}1x1x2x3xf32 -> 1x1x2x3xf32" (
+// CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=2x1 {{.*}}1x8x2x3xf32 -> 1x8x2x3xf32" (
+// CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=2x1 {{.*}}1x7x2x3xf32 -> 1x7x2x3xf32" native @kernels::
 // CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=2x1 {{.*}}1x1x1x3xf32 -> 1x1x1x3xf32" native @kernels::
 // CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=1x1 {{.*}}1x1x1x3xf32 -> 1x1x2x3xf32" native @kernels::
 // Tests that a layer normalisation is left to the library up to rank 6.
@@ -26,7 +27,7 @@
 // CHECK: soaprt.device @d0 id 0 {
 
 // Tests that another target has another library and another alignment.
-// EMULATED-COUNT-3: soaprt.kernel {{.*}} "nn.avg_pool {{.*}} native @kernels::
+// EMULATED-COUNT-4: soaprt.kernel {{.*}} "nn.avg_pool {{.*}} native @kernels::
 // EMULATED: soaprt.device @d0 id 0 alignment 256 {
 
 // UNKNOWN: error: expected the name of a target (cpu, cuda, emulated), got: 'abacus'
@@ -38,8 +39,11 @@ func.func @main() {
   }
   %f = soap.transfer %x action 0 phase feed : !soap.shard<tensor<1x1x2x3xf32>, on host> -> (!soap.shard<tensor<1x1x2x3xf32>, on 0> as #soap.box<"x":0, [0:1, 0:1, 0:2, 0:3]>)
   %y = soap.task "y" 0 (%a = %f : !soap.shard<tensor<1x1x2x3xf32>, on 0>) -> (!soap.shard<tensor<1x1x2x3xf32>, on 0> as #soap.box<"y":0, [0:1, 0:1, 0:2, 0:3]>) {
-    %0 = nn.avg_pool %a {nn.name = "two", kernel = array<i64: 2, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 2, 1>, pads_lo = array<i64: 1, 0>, pads_hi = array<i64: 1, 0>, counted_lo = array<i64: 0, 0>, counted_hi = array<i64: 0, 0>} : (tensor<1x1x2x3xf32>) -> tensor<1x1x2x3xf32>
-    %1 = nn.slice %0 {nn.name = "row", starts = array<i64: 0, 0, 1, 0>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x1x2x3xf32>) -> tensor<1x1x1x3xf32>
+    %wide = nn.concat %a, %a, %a, %a, %a, %a, %a, %a {nn.name = "wide", axis = 1 : i64} : (tensor<1x1x2x3xf32>, tensor<1x1x2x3xf32>, tensor<1x1x2x3xf32>, tensor<1x1x2x3xf32>, tensor<1x1x2x3xf32>, tensor<1x1x2x3xf32>, tensor<1x1x2x3xf32>, tensor<1x1x2x3xf32>) -> tensor<1x8x2x3xf32>
+    %eight = nn.avg_pool %wide {nn.name = "eight", kernel = array<i64: 2, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 2, 1>, pads_lo = array<i64: 1, 0>, pads_hi = array<i64: 1, 0>, counted_lo = array<i64: 0, 0>, counted_hi = array<i64: 0, 0>} : (tensor<1x8x2x3xf32>) -> tensor<1x8x2x3xf32>
+    %few = nn.slice %eight {nn.name = "few", starts = array<i64: 0, 1, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x8x2x3xf32>) -> tensor<1x7x2x3xf32>
+    %seven = nn.avg_pool %few {nn.name = "seven", kernel = array<i64: 2, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 2, 1>, pads_lo = array<i64: 1, 0>, pads_hi = array<i64: 1, 0>, counted_lo = array<i64: 0, 0>, counted_hi = array<i64: 0, 0>} : (tensor<1x7x2x3xf32>) -> tensor<1x7x2x3xf32>
+    %1 = nn.slice %seven {nn.name = "row", starts = array<i64: 0, 0, 1, 0>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x7x2x3xf32>) -> tensor<1x1x1x3xf32>
     %2 = nn.avg_pool %1 {nn.name = "one", kernel = array<i64: 2, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 2, 1>, pads_lo = array<i64: 1, 0>, pads_hi = array<i64: 1, 0>, counted_lo = array<i64: 0, 0>, counted_hi = array<i64: 0, 0>} : (tensor<1x1x1x3xf32>) -> tensor<1x1x1x3xf32>
     %3 = nn.avg_pool %2 {nn.name = "y", kernel = array<i64: 3, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 2, 0>, pads_hi = array<i64: 1, 0>, counted_lo = array<i64: 1, 0>, counted_hi = array<i64: 1, 0>} : (tensor<1x1x1x3xf32>) -> tensor<1x1x2x3xf32>
     %scale = nn.constant dense<2.0> : tensor<3xf32> {nn.name = "scale"}
