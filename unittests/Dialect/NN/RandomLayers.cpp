@@ -102,7 +102,9 @@ Operation *Generator::matmul(StringRef) {
 
 Operation *Generator::pool(StringRef kind) {
   size_t spatial = random.in(1, 2);
-  List input = {random.in(1, 5), random.in(1, 5)}, result = input;
+  // A target may have other kernels for few channels than for many.
+  int64_t channels = random.in(0, 2) == 0 ? random.in(1, 5) : random.in(16, 34);
+  List input = {random.in(1, 5), channels}, result = input;
   List kernel = list(spatial, 1, 4), strides = list(spatial, 1, 5),
        dilations = list(spatial, 1, 2), padsLo, padsHi, countedLo, countedHi;
   for (size_t i = 0; i != spatial; ++i) {
