@@ -80,12 +80,12 @@ static Range rangeOf(int64_t count, size_t part, size_t parts) {
   return {bound(part), bound(part + 1)};
 }
 
-/// The loop of `dim` and those inside of it. That of `split` runs over `range`
-/// alone.
-static void copyLoop(const StridedCopy &copy, size_t dim, size_t split,
-                     Range range, const char *from, char *to) {
+/// The loop of `dim` and those inside of it, of the first `run` bytes of each
+/// run. The loop of `split` runs over `range` alone.
+static void copyLoop(const StridedCopy &copy, uint64_t run, size_t dim,
+                     size_t split, Range range, const char *from, char *to) {
   if (dim == copy.extents.size()) {
-    std::memcpy(to, from, copy.run);
+    std::memcpy(to, from, run);
     return;
   }
   int64_t count = copy.extents[dim];
@@ -96,7 +96,7 @@ static void copyLoop(const StridedCopy &copy, size_t dim, size_t split,
     count = range.end - range.begin;
   }
   if (dim + 1 == copy.extents.size()) {
-    switch (copy.run) {
+    switch (run) {
     case 1:
       return copyRuns<1>(from, to, count, fromStride, toStride);
     case 2:
@@ -107,12 +107,12 @@ static void copyLoop(const StridedCopy &copy, size_t dim, size_t split,
       return copyRuns<8>(from, to, count, fromStride, toStride);
     default:
       for (int64_t i = 0; i != count; ++i)
-        std::memcpy(to + i * toStride, from + i * fromStride, copy.run);
+        std::memcpy(to + i * toStride, from + i * fromStride, run);
       return;
     }
   }
   for (int64_t i = 0; i != count; ++i)
-    copyLoop(copy, dim + 1, split, range, from + i * fromStride,
+    copyLoop(copy, run, dim + 1, split, range, from + i * fromStride,
              to + i * toStride);
 }
 
@@ -123,25 +123,27 @@ void StridedCopy::execute(const char *from, char *to, size_t part,
       return;
   from += fromOffset;
   to += toOffset;
-  if (extents.empty()) {
-    // Parts end where cache lines do, if the buffers begin so.
-    constexpr int64_t line = 64;
-    auto bytes = static_cast<int64_t>(run);
-    Range lines = rangeOf((bytes + line - 1) / line, part, parts);
-    int64_t begin = lines.begin * line, end = std::min(lines.end * line, bytes);
-    if (begin < end)
-      std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
-    return;
-  }
-  // The outermost loop that has enough for all parts, or else the longest one.
-  auto split =
-      std::find_if(extents.begin(), extents.end(), [&](int64_t extent) {
-        return extent >= static_cast<int64_t>(parts) * 4;
-      });
+  // The outermost loop that has enough for all parts, or else the longest one,
+  // if the bytes of a run are not more: in pieces of cache lines, as they lie
+  // if the buffers begin so.
+  constexpr int64_t line = 64;
+  auto most = static_cast<int64_t>(parts);
+  auto split = std::find_if(extents.begin(), extents.end(),
+                            [&](int64_t extent) { return extent >= most * 4; });
   if (split == extents.end())
     split = std::max_element(extents.begin(), extents.end());
+  auto bytes = static_cast<int64_t>(run);
+  int64_t lines = (bytes + line - 1) / line;
+  if (split == extents.end() || (*split < most && *split < lines)) {
+    Range own = rangeOf(lines, part, parts);
+    int64_t begin = own.begin * line, end = std::min(own.end * line, bytes);
+    if (begin < end)
+      copyLoop(*this, static_cast<uint64_t>(end - begin), 0, extents.size(), {},
+               from + begin, to + begin);
+    return;
+  }
   if (run != 0)
-    copyLoop(*this, 0, static_cast<size_t>(split - extents.begin()),
+    copyLoop(*this, run, 0, static_cast<size_t>(split - extents.begin()),
              rangeOf(*split, part, parts), from, to);
 }
 
