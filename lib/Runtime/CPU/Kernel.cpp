@@ -90,9 +90,9 @@ Split splitOf(const std::vector<BufferExtent> &extents, size_t operands,
       break;
     split.outer *= sizes[split.dim];
   }
-  // As many calls for each thread.
-  split.ranges =
-      std::min(threads / std::gcd(split.outer, threads), sizes[split.dim]);
+  // As many calls for each thread, or about four.
+  split.ranges = std::min({threads / std::gcd(split.outer, threads),
+                           4 * threads / split.outer, sizes[split.dim]});
   return split;
 }
 
