@@ -43,6 +43,13 @@ protected:
     std::memcpy(bytes.data(), values.data(), bytes.size());
     return block(bytes);
   }
+  /// What lies in a block of so many numbers.
+  Values valuesOf(const DeviceBlock &block, size_t count) {
+    Bytes bytes = download(*stream_, block.data(), count * sizeof(float));
+    Values values(count);
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
   /// A native kernel without constants.
   std::unique_ptr<Kernel>
   makeKernel(soap_native_kernel function,
@@ -89,8 +96,7 @@ void NativeProduct::check(const Case &c) {
   kernel->bind(binding)->enqueue(*stream_);
   stream_->synchronize();
 
-  Bytes bytes = download(*stream_, onC.data(), sums.size() * sizeof(float));
-  std::memcpy(sums.data(), bytes.data(), bytes.size());
+  sums = valuesOf(onC, sums.size());
   // Elements between the rows of c stay what they are.
   double tolerance = 4e-6 * std::sqrt(static_cast<double>(c.sum)) + 1e-6;
   for (size_t i = 0; i != sums.size(); ++i)
@@ -146,11 +152,8 @@ TEST_P(NativeProduct, PartsHaveEveryNumberOnce) {
       binding.sizes = {count, parts};
       kernel->bind(binding)->enqueue(*stream_);
       stream_->synchronize();
-      Bytes bytes =
-          download(*stream_, counts.data(), expected.size() * sizeof(float));
-      Values values(expected.size());
-      std::memcpy(values.data(), bytes.data(), bytes.size());
-      EXPECT_EQ(values, expected) << count << " numbers, " << parts << " parts";
+      EXPECT_EQ(valuesOf(counts, expected.size()), expected)
+          << count << " numbers, " << parts << " parts";
     }
 }
 
@@ -203,12 +206,9 @@ TEST_P(NativeProduct, LaunchesAreSplitAlongAnySize) {
       binding.sizes = sizes;
       kernel->bind(binding)->enqueue(*stream_);
       stream_->synchronize();
-      Bytes bytes =
-          download(*stream_, onZ.data(), expected.size() * sizeof(float));
-      Values z(expected.size());
-      std::memcpy(z.data(), bytes.data(), bytes.size());
-      EXPECT_TRUE(z == expected) << threads << " threads, " << rows << " x "
-                                 << columns << " x " << others;
+      EXPECT_TRUE(valuesOf(onZ, expected.size()) == expected)
+          << threads << " threads, " << rows << " x " << columns << " x "
+          << others;
     }
   }
   backend_->useThreads(std::max(1u, std::thread::hardware_concurrency()));
@@ -252,10 +252,7 @@ TEST_P(NativeProduct, BesideThemMemoryIsKept) {
   binding.results = {results.data()};
   kernel->bind(binding)->enqueue(*stream_);
   stream_->synchronize();
-  Bytes bytes = download(*stream_, results.data(), 4 * sizeof(float));
-  Values values(4);
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  EXPECT_EQ(values, Values(4, 1.0f));
+  EXPECT_EQ(valuesOf(results, 4), Values(4, 1.0f));
 }
 
 INSTANTIATE_TEST_SUITE_P(Target, NativeProduct, testing::Values("cpu"),

@@ -144,26 +144,24 @@ ReductionLoops::ReductionLoops(ArrayRef<int64_t> shape, ArrayRef<int64_t> order,
 
 std::optional<unsigned> ReductionLoops::keepParts() {
   constexpr int64_t longReduction = int64_t{1} << 17;
-  constexpr int64_t fewParts = 32, manyParts = 64;
-  // Neighbouring elements of a result are for one thread.
-  constexpr int64_t neighbours = 16;
+  constexpr int64_t fewParts = enoughPieces / 2;
   int64_t all = 1, kept = 1;
   for (unsigned loop = 0; loop < size(); ++loop) {
     all *= extents[loop];
     if (iterators[loop] == Iterator::reduction)
       continue;
     kept *= extents[loop];
-    if (extents[loop] / (loop + 1 == size() ? neighbours : 1) >= fewParts)
+    if (extents[loop] / (loop + 1 == size() ? elementsOfPiece : 1) >= fewParts)
       return std::nullopt;
   }
   unsigned first =
       llvm::find(iterators, Iterator::reduction) - iterators.begin();
   if (all < longReduction || first == size())
     return std::nullopt;
-  int64_t parts = std::min(manyParts, extents[first]);
+  int64_t parts = std::min(enoughPieces, extents[first]);
   while (extents[first] % parts != 0)
     ++parts;
-  if (kept * parts > all / manyParts)
+  if (kept * parts > all / enoughPieces)
     return std::nullopt;
   extents[first] /= parts;
   extents.insert(extents.begin() + first, parts);

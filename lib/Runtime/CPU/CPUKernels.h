@@ -27,6 +27,9 @@ std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
                                       const std::vector<bool> &constant,
                                       const NativeCode &native);
 
+/// A kernel of the model's own code, which runs on the host.
+std::unique_ptr<Kernel> makeNativeKernel(const NativeCode &native);
+
 /// Of native kernels: products by oneDNN, on the threads that it has.
 extern const soap_native_services nativeServices;
 

@@ -100,17 +100,10 @@ public:
   void enqueue(Stream &stream) override {
     kernel->enqueue(stream);
     constexpr int64_t leastElements = 1 << 14;
-    parts_ = std::clamp<int64_t>(count / leastElements, 1,
-                                 static_cast<int64_t>(threadCount()));
-    runParallel(
-        parts_,
-        [](void *self, size_t part) {
-          const auto &bound = *static_cast<const BoundFollowed *>(self);
-          auto at = static_cast<int64_t>(part);
-          bound.run(bound.count * at / bound.parts_,
-                    bound.count * (at + 1) / bound.parts_);
-        },
-        this);
+    forEachRange(count,
+                 std::clamp<int64_t>(count / leastElements, 1,
+                                     static_cast<int64_t>(threadCount())),
+                 [this](int64_t begin, int64_t end) { run(begin, end); });
   }
 
   std::unique_ptr<BoundKernel> kernel;
@@ -136,8 +129,6 @@ private:
         std::copy(from + at, from + last, floats + at);
     }
   }
-
-  int64_t parts_ = 1;
 };
 
 class FollowedKernel final : public Kernel {

@@ -93,14 +93,8 @@ static void release(void *block) noexcept { kernelMemory.release(block); }
 static void runBody(int64_t count, int64_t parts, soap_native_body body,
                     void *data) {
   parts = std::min({parts, count, static_cast<int64_t>(threadCount())});
-  if (parts <= 1) {
-    body(data, 0, count);
-    return;
-  }
-  forEachPart(static_cast<size_t>(parts), [&](size_t part) {
-    auto number = static_cast<int64_t>(part);
-    body(data, count * number / parts, count * (number + 1) / parts);
-  });
+  forEachRange(count, parts,
+               [&](int64_t begin, int64_t end) { body(data, begin, end); });
 }
 
 const soap_native_services runtime::nativeServices = {multiplyAdd, allocate,

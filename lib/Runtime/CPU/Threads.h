@@ -44,14 +44,22 @@ void forEachPart(size_t parts, const Body &body) {
       const_cast<Body *>(&body));
 }
 
+/// Calls body(begin, end) for `parts` ranges that have all numbers below
+/// `count`.
+template <typename Body>
+void forEachRange(int64_t count, int64_t parts, const Body &body) {
+  forEachPart(static_cast<size_t>(parts), [&](size_t part) {
+    auto number = static_cast<int64_t>(part);
+    body(count * number / parts, count * (number + 1) / parts);
+  });
+}
+
 /// Calls body(i) for all i below `count`, which are dealt out to `parts` parts
 /// of neighbours.
 template <typename Body>
 void forEachOf(int64_t count, int64_t parts, const Body &body) {
-  forEachPart(static_cast<size_t>(parts), [&](size_t part) {
-    auto number = static_cast<int64_t>(part);
-    for (int64_t i = count * number / parts; i != count * (number + 1) / parts;
-         ++i)
+  forEachRange(count, parts, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i != end; ++i)
       body(i);
   });
 }

@@ -70,10 +70,8 @@ private:
     function.setPassthroughAttr(builder_.getStrArrayAttr({"noinline"}));
     Block *body = function.addEntryBlock(builder_);
     builder_.setInsertionPointToStart(body);
-    Value service = loadService(builder_, loc, body->getArgument(0), member);
-    auto call = builder_.create<LLVM::CallOp>(
-        loc, LLVM::LLVMFunctionType::get(result, operand),
-        ValueRange{service, body->getArgument(1)});
+    LLVM::CallOp call = callService(builder_, loc, body->getArgument(0), member,
+                                    result, body->getArgument(1));
     builder_.create<LLVM::ReturnOp>(loc, call.getResults());
     return function;
   }

@@ -91,7 +91,6 @@ private:
     MatrixProduct::Strides a = product_.stridesOf(MatrixProduct::A);
     MatrixProduct::Strides b = product_.stridesOf(MatrixProduct::B);
     SmallVector<Value> operands = {
-        loadService(builder_, loc_, services_, &soap_native_services::product),
         number(product_.rows.size),
         number(product_.columns.size),
         number(product_.sum.size),
@@ -103,14 +102,8 @@ private:
         number(b.column),
         pointer(MatrixProduct::C, offsets),
         number(product_.stridesOf(MatrixProduct::C).row)};
-    SmallVector<Type> types(
-        llvm::map_range(ArrayRef(operands).drop_front(),
-                        [](Value operand) { return operand.getType(); }));
-    builder_.create<LLVM::CallOp>(
-        loc_,
-        LLVM::LLVMFunctionType::get(
-            LLVM::LLVMVoidType::get(builder_.getContext()), types),
-        operands);
+    callService(builder_, loc_, services_, &soap_native_services::product,
+                LLVM::LLVMVoidType::get(builder_.getContext()), operands);
   }
 
   OpBuilder builder_;

@@ -24,9 +24,6 @@ using native::LoopPlan;
 using native::ParallelLoop;
 using native::ParallelOp;
 
-/// More parts than this are as good: no machine has many more threads.
-static constexpr int64_t enoughPieces = 64;
-
 bool native::isRepeated(Operation *op) {
   return isa<memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp,
              memref::SubViewOp>(op) ||

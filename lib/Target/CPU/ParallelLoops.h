@@ -15,6 +15,7 @@
 #define SOAP_LIB_TARGET_CPU_PARALLELLOOPS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include <optional>
 
 namespace soap::native {
@@ -40,9 +41,8 @@ struct ParallelLoop {
   bool isInnermost = false;
   llvm::SmallVector<LoopAccess> accesses;
 
-  /// Iterations that one thread runs at least: neighbouring elements of a
-  /// cache line belong together.
-  int64_t grain() const { return isInnermost ? 16 : 1; }
+  /// Iterations that one thread runs at least.
+  int64_t grain() const { return isInnermost ? elementsOfPiece : 1; }
   /// Into how many parts it can be split.
   int64_t pieces() const { return (size + grain() - 1) / grain(); }
 };

@@ -43,6 +43,22 @@ mlir::Value loadService(mlir::OpBuilder &builder, mlir::Location loc,
   return builder.create<mlir::LLVM::LoadOp>(loc, pointer, services);
 }
 
+/// Calls the function that `services` has for `member`.
+template <typename Member>
+mlir::LLVM::CallOp callService(mlir::OpBuilder &builder, mlir::Location loc,
+                               mlir::Value services,
+                               Member soap_native_services::*member,
+                               mlir::Type result, mlir::ValueRange operands) {
+  llvm::SmallVector<mlir::Value> all = {
+      loadService(builder, loc, services, member)};
+  llvm::append_range(all, operands);
+  return builder.create<mlir::LLVM::CallOp>(
+      loc,
+      mlir::LLVM::LLVMFunctionType::get(result,
+                                        llvm::to_vector(operands.getTypes())),
+      all);
+}
+
 } // namespace soap
 
 #endif // SOAP_LIB_TARGET_CPU_SERVICES_H

@@ -230,18 +230,9 @@ private:
     };
     Value memory =
         handed.store(rewriter_, loc, kernel_.getFunctionBody().front());
-    Value service =
-        loadService(rewriter_, loc, services, &soap_native_services::parallel);
-    SmallVector<Value> operands = {service, number(plan_->pieces),
-                                   number(parts), function, memory};
-    SmallVector<Type> types(
-        llvm::map_range(ArrayRef(operands).drop_front(),
-                        [](Value operand) { return operand.getType(); }));
-    rewriter_.create<LLVM::CallOp>(
-        loc,
-        LLVM::LLVMFunctionType::get(
-            LLVM::LLVMVoidType::get(rewriter_.getContext()), types),
-        operands);
+    callService(rewriter_, loc, services, &soap_native_services::parallel,
+                LLVM::LLVMVoidType::get(rewriter_.getContext()),
+                {number(plan_->pieces), number(parts), function, memory});
     for (const ParallelOp &op : ops_)
       rewriter_.eraseOp(op.op);
   }

@@ -19,6 +19,10 @@ namespace soap {
 #define GEN_PASS_DECL
 #include "soap/Conversion/NNToLinalg/Passes.h.inc"
 
+/// Threads share loops in pieces: neighbouring elements of a cache line belong
+/// to one, and so many are enough for any machine.
+inline constexpr int64_t elementsOfPiece = 16, enoughPieces = 64;
+
 /// On an operation on local tensors, a unit: elements of the operands and
 /// results that channelsLastValues() names lie with dim 1 last, whatever their
 /// types say.

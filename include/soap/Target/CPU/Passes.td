@@ -19,7 +19,8 @@ def LibraryProductsPass
     they have at least 256 multiplications and their loops can be joined into
     rows, columns and a sum of matrices with elements side by side in one
     dimension; loops that cannot are put around the call. Other contractions
-    stay, and so do sums of products of vectors. A kernel with such a call has the services as its last argument.
+    stay, and so do sums of products of vectors. A kernel with such a call has the
+    services as its last argument.
   }];
 }
 
