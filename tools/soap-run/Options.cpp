@@ -173,6 +173,9 @@ static void declareDevices(CLI::App &app, Options &o) {
           {"peer", SOAP_GPU_TRANSPORT_PEER},
           {"nccl", SOAP_GPU_TRANSPORT_NCCL}}))
       ->type_name("NAME");
+  app.add_flag("--keep-denormals", o.load.keepDenormals,
+               "Compute with numbers below 1.2e-38 on CPUs: by default they "
+               "are zeros, since they take up to a hundred times as long");
   app.add_option("--link", o.link,
                  "Makes communication slow: a link of this bandwidth and "
                  "latency between every two devices, for example 1GB/s:10us")

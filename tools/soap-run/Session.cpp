@@ -34,6 +34,7 @@ static soap_load_options optionsOf(const Loading &given) {
   options.link_latency_ns = static_cast<uint64_t>(given.link.latencyNs);
   options.build = given.build;
   options.check_weights = given.checkWeights;
+  options.keep_denormals = given.keepDenormals;
   options.observe = given.observe;
   options.user = given.user;
   // Warnings are the same everywhere.

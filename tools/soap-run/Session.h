@@ -43,8 +43,9 @@ struct Loading {
   bool takesOnly = false;          ///< A model of one program runs that one.
   soap_observer observe = nullptr; ///< Shown all tiles, with `user`.
   void *user = nullptr;
-  LinkSpeed link{};          ///< Bandwidth 0: links are not throttled.
-  bool checkWeights = false; ///< Hash all of the weights file.
+  LinkSpeed link{};           ///< Bandwidth 0: links are not throttled.
+  bool checkWeights = false;  ///< Hash all of the weights file.
+  bool keepDenormals = false; ///< Compute with them on CPUs.
 };
 
 /// Meets the other processes of this run before any session does.

@@ -202,6 +202,10 @@ typedef struct soap_load_options {
   uint32_t devices_per_gpu;
   /** What moves data between GPUs. */
   soap_gpu_transport gpu_transport;
+  /** Not 0: compute with denormal numbers (below 1.2e-38 in f32, 2.2e-308 in
+   * f64) on CPUs as IEEE 754 says, which may take a hundred times as long. By
+   * default the threads of devices take them for zeros. */
+  int keep_denormals;
 } soap_load_options;
 
 /** The rank that a launcher gave to this process; without one, 0. Before any

@@ -154,6 +154,7 @@ static soap_status load(const soap_load_options *given, soap_model **model,
       engineOptions.link =
           LinkSpeed{options.link_bandwidth,
                     static_cast<int64_t>(options.link_latency_ns)};
+    engineOptions.keepDenormals = options.keep_denormals != 0;
     engineOptions.warning = warningOf(options);
     engineOptions.observer = {options.observe, options.user};
     if (std::optional<GroupOptions> group = joiningOf(options))

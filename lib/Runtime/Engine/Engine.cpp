@@ -67,7 +67,8 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
     : model_(std::move(model)), observer_(options.observer),
       group_(options.group),
       devicesPerGpu_(std::max(options.devicesPerGpu, 1U)),
-      deviceTransport_(options.deviceTransport) {
+      deviceTransport_(options.deviceTransport),
+      keepDenormals_(options.keepDenormals) {
   agree(group_.get(), [&] {
     placement_ = placeDevices(model_->table().devices()->size(), options.map,
                               group_.get());

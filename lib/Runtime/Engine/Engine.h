@@ -31,6 +31,7 @@ struct EngineOptions {
   std::shared_ptr<Group> group;
   std::vector<uint32_t> map; ///< Rank of each device; empty: an even spread.
   std::optional<LinkSpeed> link; ///< Throttles all links to this speed.
+  bool keepDenormals = false;    ///< Threads do not take them for zeros.
   std::function<void(const std::string &)> warning;
   Observer observer;
 };
@@ -119,6 +120,8 @@ private:
   /// far) for every step, until threads are stopped.
   template <typename Step>
   void serve(Step step);
+  /// What each of the threads does first.
+  void prepareThread(const std::vector<int> &cores) const;
   void computeLoop(Device &device, const std::vector<int> &cores);
   void communicationLoop(Device &device, fb::Stream stream,
                          const std::vector<int> &cores);
@@ -138,6 +141,7 @@ private:
   std::shared_ptr<Group> group_;
   uint32_t devicesPerGpu_;
   DeviceTransport deviceTransport_;
+  bool keepDenormals_;
   Placement placement_;
   const Backend *backend_ = nullptr;
   std::unique_ptr<Channels> channels_;

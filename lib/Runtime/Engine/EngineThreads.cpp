@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Denormals.h"
 #include "Engine/Engine.h"
 #include <system_error>
 
@@ -107,9 +108,16 @@ void Engine::serve(Step step) {
   }
 }
 
-void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
+void Engine::prepareThread(const std::vector<int> &cores) const {
   runsCommands() = true;
   bindThread(cores);
+  // Before the first kernel starts threads of its own.
+  if (!keepDenormals_)
+    flushDenormals();
+}
+
+void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
+  prepareThread(cores);
   backend_->useThreads(cores.size());
   try {
     device.prepare(weights_.get(), observer_);
@@ -140,8 +148,7 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
 
 void Engine::communicationLoop(Device &device, fb::Stream stream,
                                const std::vector<int> &cores) {
-  runsCommands() = true;
-  bindThread(cores);
+  prepareThread(cores);
   if (split_.areMates) {
     CoreMates::own() = &device.mates();
     CoreMates::ownNumber() = stream == fb::Stream::Priority;
