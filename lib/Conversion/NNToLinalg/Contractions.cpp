@@ -86,8 +86,19 @@ Value linalg_lowering::sumOfProducts(PatternRewriter &rewriter, Location loc,
       });
 }
 
-Value linalg_lowering::spreadOut(OpBuilder &builder, Location loc, Value value,
-                                 const Spread &spread, Value fill) {
+namespace {
+/// Where elements go along the spatial dimensions: element o of dimension i to
+/// `origins[i] + o * strides[i]` of `sizes[i]` elements; those outside are left
+/// out.
+struct Spread {
+  SmallVector<int64_t, 3> sizes, origins;
+  ArrayRef<int64_t> strides;
+};
+} // namespace
+
+/// `fill` with the elements of `value` where `spread` says.
+static Value spreadOut(OpBuilder &builder, Location loc, Value value,
+                       const Spread &spread, Value fill) {
   RankedTensorType type = tensorType(value);
   auto number = [&](int64_t size) -> OpFoldResult {
     return builder.getIndexAttr(size);
@@ -99,7 +110,7 @@ Value linalg_lowering::spreadOut(OpBuilder &builder, Location loc, Value value,
       ones(rank, number(1));
   bool isEmpty = false;
   for (size_t i = 0; i != spread.strides.size(); ++i) {
-    size_t dim = spread.firstSpatial + i;
+    size_t dim = 2 + i;
     int64_t stride = spread.strides[i], origin = spread.origins[i];
     int64_t first = origin < 0 ? (-origin + stride - 1) / stride : 0;
     int64_t end =

@@ -135,6 +135,7 @@ void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns,
   linalg_lowering::populateDropoutPatterns(patterns);
   linalg_lowering::populateElementwisePatterns(patterns);
   linalg_lowering::populateIndexPatterns(patterns);
+  linalg_lowering::populateMaxPoolGradientPatterns(patterns);
   linalg_lowering::populateOrderPatterns(patterns);
   linalg_lowering::populateRecurrentGradientPatterns(patterns);
   linalg_lowering::populateRecurrentPatterns(patterns);

@@ -24,6 +24,7 @@ void populateDropoutPatterns(mlir::RewritePatternSet &patterns);
 void populateElementwisePatterns(mlir::RewritePatternSet &patterns);
 void populateGradientPatterns(mlir::RewritePatternSet &patterns);
 void populateIndexPatterns(mlir::RewritePatternSet &patterns);
+void populateMaxPoolGradientPatterns(mlir::RewritePatternSet &patterns);
 void populateOrderPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrentGradientPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrentPatterns(mlir::RewritePatternSet &patterns);
@@ -135,18 +136,17 @@ sumOfProducts(mlir::PatternRewriter &rewriter, mlir::Location loc,
               mlir::ValueRange inputs, mlir::Value sum,
               llvm::ArrayRef<llvm::SmallVector<mlir::AffineExpr>> accesses,
               llvm::ArrayRef<mlir::utils::IteratorType> iterators);
-/// Where elements go along the spatial dimensions, which begin at dim
-/// `firstSpatial`: element o of dimension i to `origins[i] + o * strides[i]` of
-/// `sizes[i]` elements; those outside are left out.
-struct Spread {
-  llvm::SmallVector<int64_t, 3> sizes, origins;
-  llvm::ArrayRef<int64_t> strides;
-  unsigned firstSpatial = 2;
+/// Windows along the spatial dimensions: the first starts `pads[i]` elements
+/// before the operand, `counts[i]` follow each other.
+struct Reach {
+  llvm::ArrayRef<int64_t> pads, counts, strides;
+  llvm::SmallVector<int64_t, 3> extents; ///< Elements of a window.
 };
-/// `fill` with the elements of `value` where `spread` says.
-mlir::Value spreadOut(mlir::OpBuilder &builder, mlir::Location loc,
-                      mlir::Value value, const Spread &spread,
-                      mlir::Value fill);
+/// What windows read of `x`, and no more; `fill` is what lies outside of x. The
+/// spatial dimensions begin at dim `firstSpatial`.
+mlir::Value reached(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x,
+                    const Reach &reach, mlir::Value fill,
+                    int64_t firstSpatial = 2);
 
 /// The result of a batch norm of `elements` of its operands with that factor.
 mlir::Value normalised(mlir::OpBuilder &builder, mlir::Location loc,

@@ -38,14 +38,15 @@ Operation *Generator::convBackwardFilter(StringRef) {
 Operation *Generator::maxPoolBackward(StringRef) {
   size_t spatial = random.in(1, 2);
   List x = {random.in(1, 5), random.in(1, 5)}, dy = x;
-  List kernel = list(spatial, 1, 4), strides = list(spatial, 1, 5),
-       dilations = list(spatial, 1, 2), pads;
+  // Few windows are large.
+  List kernel = list(spatial, 1, random.in(0, 3) ? 4 : 12),
+       strides = list(spatial, 1, 5), dilations = list(spatial, 1, 2), pads;
   for (size_t i = 0; i != spatial; ++i) {
     int64_t extent = (kernel[i] - 1) * dilations[i] + 1;
     pads.push_back(random.in(0, extent - 1));
     int64_t behind = random.in(0, extent - 1);
-    int64_t size =
-        random.in(std::max<int64_t>(1, extent - pads[i] - behind), 11);
+    int64_t size = random.in(std::max<int64_t>(1, extent - pads[i] - behind),
+                             std::max<int64_t>(11, extent));
     x.push_back(size);
     dy.push_back((size + pads[i] + behind - extent) / strides[i] + 1);
   }
