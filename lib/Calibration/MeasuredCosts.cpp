@@ -214,7 +214,7 @@ std::string soap::measuredCostsPath(const Target &target, int32_t devices,
     return "";
   // Kernels are as the compiler makes them. Those from before kernels of
   // built-in shapes ran on all cores are measured again, under another name.
-  constexpr llvm::StringLiteral form = "; form 2";
+  constexpr llvm::StringLiteral form = "; form 3";
   std::string machine = target.getMachineName() + "; SOAP " + soap_version() +
                         "; LLVM " LLVM_VERSION_STRING + variant.str() +
                         form.str();

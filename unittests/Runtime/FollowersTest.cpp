@@ -382,6 +382,9 @@ TEST(Followers, OfAProductWithBias) {
 TEST(Followers, OfAScaledProductWithBias) {
   checkMatMul({7, 33}, {33, 19}, {7, 19}, {1, 19}, 0.5f);
 }
+TEST(Followers, OfAProductOfManyColumns) {
+  checkMatMul({35, 33}, {33, 259}, {35, 259}, {259});
+}
 TEST(Followers, OfOneRow) { checkMatMul({1, 300}, {300, 40}, {1, 40}, {40}); }
 TEST(Followers, OfRowsOfABatch) {
   checkMatMul({3, 2, 7, 9}, {9, 5}, {3, 2, 7, 5}, {5});

@@ -326,6 +326,21 @@ TEST(Kernel, MatMulPreparesAConstantFactor) {
   EXPECT_EQ(implementationOf(1).find("gemm"), std::string::npos)
       << implementationOf(1);
 }
+/// With AVX-512, oneDNN's own choice would read it as it is.
+TEST(Kernel, MatMulOfAChangingFactor) {
+  Shape bias{261};
+  for (bool transposeA : {false, true}) {
+    Shape a = transposeA ? Shape{7, 259} : Shape{259, 7};
+    checkMatMul(a, {7, 261}, {259, 261}, transposeA, false, &bias);
+    checkMatMul(a, {7, 261}, {259, 261}, transposeA, false, &bias, 0.5f);
+    checkMatMul(a, {261, 7}, {259, 261}, transposeA, true);
+  }
+  fb::KernelOpUnion op;
+  op.Set(fb::MatMulT());
+  Tensor a = random({32, 7}, 5), b = random({7, 256}, 6);
+  Outcome outcome = runKernel(std::move(op), {a, b}, {32, 256}, 2);
+  EXPECT_EQ(outcome.implementation.find("gemm"), 0u) << outcome.implementation;
+}
 TEST(Kernel, MatMulTransposed) {
   checkMatMul({33, 7}, {19, 33}, {7, 19}, true, true);
 }

@@ -34,6 +34,37 @@ static bool readsAsGiven(const dnnl::matmul::primitive_desc &desc,
          std::string(desc.impl_info_str()).find("gemm") == 0;
 }
 
+/// Whether that routine is faster than products of blocks of f32 (`brg`, which
+/// oneDNN has for AVX-512), with a second factor that changes. These read it as
+/// it is, at half the speed where its rows lie a multiple of 4 KiB apart, and
+/// write sums of few products slowly. docs/Runtime.md has the table.
+static bool prefersGemm(int64_t rows, int64_t sum, int64_t columns,
+                        bool transposesB) {
+  constexpr int64_t fewRows = 32, fewColumns = 256, fewProducts = 256;
+  if (columns < fewColumns)
+    return false;
+  return transposesB ? rows >= fewColumns && sum <= fewProducts
+                     : rows >= fewRows;
+}
+
+/// The implementation of a product by the routine for matrices in any layout;
+/// none if oneDNN has none for these arguments.
+template <typename... Ts>
+static dnnl::matmul::primitive_desc
+describeGemm(const Request &request, const dnnl::primitive_attr &attr,
+             const Ts &...arguments) {
+  return describeBy(request, [&] {
+    // Which the search for the next implementation reads.
+    dnnl::matmul::desc product(arguments...);
+    dnnl::matmul::primitive_desc desc(product, attr, dnnlEngine(),
+                                      /*allow_empty=*/true);
+    while (desc && std::string(desc.impl_info_str()).find("gemm") != 0)
+      if (!desc.next_impl())
+        return dnnl::matmul::primitive_desc();
+    return desc;
+  });
+}
+
 static Result makeMatMul(const Request &request, const fb::MatMul *op) {
   if (request.operands() != (op->bias() ? 3u : 2u))
     return nullptr;
@@ -88,10 +119,18 @@ static Result makeMatMul(const Request &request, const fb::MatMul *op) {
   if (scaled)
     attr.set_output_scales(0, {op->alpha()});
   using MatMul = dnnl::matmul;
-  MatMul::primitive_desc desc =
-      op->bias() && !added
-          ? describe<MatMul>(request, attr, src, weightsWanted, bias, dst)
-          : describe<MatMul>(request, attr, src, weightsWanted, dst);
+  bool hasBias = op->bias() && !added;
+  MatMul::primitive_desc desc;
+  if (rank == 2 && !request.isConstant(1) &&
+      element(0) == fb::ElementType::F32 &&
+      element(1) == fb::ElementType::F32 &&
+      prefersGemm(y[0], src.dims()[1], y[1], op->transpose_b()))
+    desc = hasBias ? describeGemm(request, attr, src, weights, bias, dst)
+                   : describeGemm(request, attr, src, weights, dst);
+  if (!desc)
+    desc = hasBias
+               ? describe<MatMul>(request, attr, src, weightsWanted, bias, dst)
+               : describe<MatMul>(request, attr, src, weightsWanted, dst);
   if (!desc)
     return nullptr;
   if (flat && !scaled && (c.empty() || c.back() == y.back()))
