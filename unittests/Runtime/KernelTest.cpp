@@ -352,6 +352,11 @@ TEST(Kernel, MatMulAlphaDoesNotScaleBias) {
   Shape bias{1, 19};
   checkMatMul({7, 33}, {33, 19}, {7, 19}, false, false, &bias, 0.5f);
 }
+TEST(Kernel, MatMulOfABatchOfOne) {
+  Shape bias{1, 1, 19};
+  checkMatMul({1, 33, 7}, {1, 1, 33, 19}, {1, 1, 7, 19}, true, false, &bias);
+  checkMatMul({1, 33, 7}, {19, 33}, {1, 7, 19}, true, true);
+}
 TEST(Kernel, MatMulBatched) {
   checkMatMul({3, 2, 7, 9}, {3, 2, 9, 5}, {3, 2, 7, 5});
 }

@@ -76,6 +76,11 @@ static Result makeMatMul(const Request &request, const fb::MatMul *op) {
   if (a.size() < 2 || b.size() < 2 || y.size() < 2 || a.size() > y.size() ||
       b.size() > y.size() || c.size() > y.size())
     return nullptr;
+  // A batch of one is one product.
+  if (elementCount(y) == y[y.size() - 1] * y[y.size() - 2])
+    for (Shape *shape : {&a, &b, &c, &y})
+      if (shape->size() > 2)
+        shape->erase(shape->begin(), shape->end() - 2);
   // A batch that only the first operand has is more rows of one product.
   bool flat = !op->transpose_a() &&
               elementCount(b) == b[b.size() - 1] * b[b.size() - 2] &&
