@@ -212,8 +212,8 @@ std::string soap::measuredCostsPath(const Target &target, int32_t devices,
   std::string calibration = calibrationPath(target, devices, coresPerDevice);
   if (calibration.empty())
     return "";
-  // Kernels are as the compiler makes them. Those from before kernels of
-  // built-in shapes ran on all cores are measured again, under another name.
+  // Kernels are as the compiler makes them and the runtime chooses them: when
+  // either changes, costs get another name, and are measured again.
   constexpr llvm::StringLiteral form = "; form 3";
   std::string machine = target.getMachineName() + "; SOAP " + soap_version() +
                         "; LLVM " LLVM_VERSION_STRING + variant.str() +

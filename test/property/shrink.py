@@ -48,8 +48,8 @@ class Shrinker:
         return None
 
     def keep(self, graph, strategy, devices):
-        """Takes a candidate over if it still fails."""
-        if self.tries >= MAX_TRIES:
+        """Takes a candidate, if there is one, over if it still fails."""
+        if graph is None or self.tries >= MAX_TRIES:
             return False
         failure = self.fails(graph, strategy, devices)
         if failure:
@@ -158,7 +158,8 @@ def simplifications(entry):
 
 
 def rebuild(graph, nodes, inputs, outputs):
-    """A graph of some nodes, without what nobody reads."""
+    """A graph of some nodes, without what nobody reads. None if numpy does not have
+    the type of an output."""
     old = graph.model.graph
     needed, kept = set(outputs), []
     for node in reversed(nodes):
@@ -166,6 +167,8 @@ def rebuild(graph, nodes, inputs, outputs):
             kept.insert(0, node)
             needed.update(node.input)
     values = judge_shapes(graph)
+    if not all(name in values for name in outputs):
+        return None
     inputs = {name: value for name, value in inputs.items() if name in needed}
     made = helper.make_graph(
         kept, old.name, [graphs.info_of(*item) for item in inputs.items()],
@@ -194,6 +197,8 @@ def keep_outputs(graph, names):
 
 def make_input(graph, node):
     values = judge_shapes(graph)
+    if not all(name in values for name in node.output if name):
+        return None
     nodes = [other for other in graph.model.graph.node if other is not node]
     inputs = {**graph.inputs, **{name: values[name] for name in node.output if name}}
     outputs = [o.name for o in graph.model.graph.output if o.name not in node.output]

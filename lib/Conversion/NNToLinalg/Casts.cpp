@@ -107,12 +107,18 @@ static Value decode(const Bits &b, const Format &format, Value stored) {
     return b.realOf(b.left(stored, 16));
   Value magnitude = b.both(stored, b.number(magnitudes));
   Value sign = b.left(b.right(stored, format.width - 1), 31);
-  // In the place of f32's exponent and mantissa, but with another bias: a
-  // product mends that, for subnormal numbers too, and is exact.
-  Value scaled = b.builder.create<arith::MulFOp>(
-      b.loc, b.realOf(b.left(magnitude, 23 - format.mantissa)),
-      b.real(std::ldexp(1.0, 127 - format.bias)));
-  Value bits = b.bitsOf(scaled);
+  // In the place of f32's exponent and mantissa, with f32's bias. A subnormal
+  // number has the exponent of the least normal one, and no leading one, which
+  // a difference takes away. No operand is subnormal in f32, where a thread may
+  // take it for zero.
+  Value placed = b.left(magnitude, 23 - format.mantissa);
+  Value bits = b.add(placed, b.number((127 - format.bias) << 23));
+  Value leading = b.number((128 - format.bias) << 23);
+  Value subnormal = b.builder.create<arith::SubFOp>(
+      b.loc, b.realOf(b.add(placed, leading)), b.realOf(leading));
+  Value isSubnormal =
+      b.holds(I::ult, magnitude, b.number(int64_t{1} << format.mantissa));
+  bits = b.select(isSubnormal, b.bitsOf(subnormal), bits);
   Value special;
   if (format.hasInfinity) {
     // The mantissa of NaN stays one that is not 0.

@@ -213,7 +213,7 @@ private:
                   SmallVector<int64_t, 3>(spatial_, 1)};
     Value firsts = filled(builder_, loc_, ordered(around),
                           scalar(builder_, loc_, number_, -1));
-    // What is in its rims is multiplied with nothing.
+    // Nothing takes what is in its rims, as these windows have no element.
     Value gradients = empty(builder_, loc_, ordered(around), element_);
     SmallVector<Value> found = numbersOfLargest(
         {extracted(firsts, middle), extracted(gradients, middle)});

@@ -22,14 +22,18 @@ static void widenBFloats(const uint16_t *from, float *to, size_t count) {
     to[i] = fromBits(uint32_t{from[i]} << 16);
 }
 
-/// The exponent of f16 has another bias, which a product mends, also for
-/// subnormal numbers; infinity and NaN get the largest exponent.
+/// The exponent of f16 has another bias. A subnormal number has the exponent of
+/// the least normal one, and no leading one; no operand here is subnormal in
+/// f32, where the thread may take it for zero. Infinity and NaN get the largest
+/// exponent.
 static void widenHalves(const uint16_t *from, float *to, size_t count) {
   for (size_t i = 0; i != count; ++i) {
     uint32_t magnitude = from[i] & 0x7fffU, sign = from[i] & 0x8000U;
-    float scaled = fromBits(magnitude << 13) * 0x1p112F;
+    float subnormal =
+        fromBits((magnitude << 13) + (113U << 23)) - fromBits(113U << 23);
     uint32_t bits;
-    std::memcpy(&bits, &scaled, sizeof(bits));
+    std::memcpy(&bits, &subnormal, sizeof(bits));
+    bits = magnitude < 0x400U ? bits : (magnitude << 13) + (112U << 23);
     bits |= magnitude >= 0x7c00U ? 0x7f800000U : 0U;
     to[i] = fromBits(bits | sign << 16);
   }
