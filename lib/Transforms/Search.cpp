@@ -22,6 +22,11 @@ struct SearchPass : impl::SearchPassBase<SearchPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (int32_t count = chains; count < 1) {
+      getOperation().emitError("expected at least one Markov chain, got: ")
+          << count;
+      return signalPassFailure();
+    }
     StrategyRequest request;
     request.name = "search";
     request.algorithm = algorithm;

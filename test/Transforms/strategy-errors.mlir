@@ -40,6 +40,10 @@
 // RUN:   | FileCheck %s --check-prefix=SEARCH
 // SEARCH: error: unknown search algorithm 'magic'; choose one of mcmc, exhaustive, optcnn
 
+// Tests that a search has a chain.
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-search=chains=0 2>&1 | FileCheck %s --check-prefix=CHAINS
+// CHAINS: error: expected at least one Markov chain, got: 0
+
 // Tests that operations without a configuration are listed.
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-verify-strategy 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=MISSING
