@@ -40,11 +40,10 @@ static bool readsAsGiven(const dnnl::matmul::primitive_desc &desc,
 /// write sums of few products slowly. docs/Runtime.md has the table.
 static bool prefersGemm(int64_t rows, int64_t sum, int64_t columns,
                         bool transposesB) {
-  constexpr int64_t fewRows = 32, fewColumns = 256, fewProducts = 256;
-  if (columns < fewColumns)
+  constexpr int64_t fewRows = 32, many = 256;
+  if (columns < many)
     return false;
-  return transposesB ? rows >= fewColumns && sum <= fewProducts
-                     : rows >= fewRows;
+  return transposesB ? rows >= many && sum <= many : rows >= fewRows;
 }
 
 /// The implementation of a product by the routine for matrices in any layout;
@@ -73,14 +72,15 @@ static Result makeMatMul(const Request &request, const fb::MatMul *op) {
   };
   Shape a = request.operand(0), b = request.operand(1), y = request.result();
   Shape c = op->bias() ? request.operand(2) : Shape();
-  if (a.size() < 2 || b.size() < 2 || y.size() < 2 || a.size() > y.size() ||
-      b.size() > y.size() || c.size() > y.size())
+  if (a.size() < 2 || b.size() < 2 || y.size() < 2)
     return nullptr;
   // A batch of one is one product.
   if (elementCount(y) == y[y.size() - 1] * y[y.size() - 2])
     for (Shape *shape : {&a, &b, &c, &y})
-      if (shape->size() > 2)
-        shape->erase(shape->begin(), shape->end() - 2);
+      while (shape->size() > 2 && shape->front() == 1)
+        shape->erase(shape->begin());
+  if (a.size() > y.size() || b.size() > y.size() || c.size() > y.size())
+    return nullptr;
   // A batch that only the first operand has is more rows of one product.
   bool flat = !op->transpose_a() &&
               elementCount(b) == b[b.size() - 1] * b[b.size() - 2] &&
