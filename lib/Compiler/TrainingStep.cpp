@@ -93,6 +93,8 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
             passes.addNestedPass<func::FuncOp>(nn::createFoldTransposesPass());
             passes.addNestedPass<func::FuncOp>(nn::createFoldGeluPass());
             passes.addPass(nn::createBuildTrainingStepPass(how));
+            if (training.sparseUpdates)
+              passes.addNestedPass<func::FuncOp>(nn::createSparseUpdatesPass());
           },
           "training step", Kind::BadInput))
     return error;

@@ -162,6 +162,64 @@ def test_tied_weights(tools, folder, ties, strategy):
     near(got, {**weights, **state}, 1e-8)
 
 
+@functools.cache
+def look_ups():
+    """Two look-ups in one table, whose transpose is a factor, too: of some rows none,
+    of some several. With the gradient of its loss."""
+    m = Model(8)
+    m.inputs["tokens"] = np.array([[3, 28, 3], [0, 7, 3], [29, 12, 12], [4, 5, 27]])
+    m.inputs["others"] = np.array([[3, 8], [0, 8], [19, 19], [2, 29]])
+    m.weights["axis"] = np.array([1])
+    m.weight("table", 30, 6)
+    parts = [m.node("ReduceSum", [m.node("Gather", ["table", name], f"rows.{name}"),
+                                  "axis"], f"sum.{name}", keepdims=0)
+             for name in m.inputs]
+    m.node("Transpose", ["table"], "turned", perm=[1, 0])
+    m.node("MatMul", [m.node("Add", parts, "h"), "turned"], "scores")
+    labels = m.random.integers(0, 30, 4)
+
+    def differentiate(table):
+        h = sum(table[name].sum(1) for name in m.inputs.values())
+        scores = h @ table.T
+        p = np.exp(scores - scores.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        d = (p - np.eye(30)[labels]) / 4
+        gradient = d.T @ h
+        for name in m.inputs.values():
+            np.add.at(gradient, name, (d @ table)[:, None])
+        return gradient
+
+    return m, m.proto("scores", [4, 30]), labels, differentiate
+
+
+LOOK_UPS = {
+    "single": ["--devices=1"],
+    "data parallel": ["--devices=2", "--strategy=data-parallel"],
+    "micro-batches": ["--devices=2", "--strategy=data-parallel", "--accumulate=2"],
+    "sharded": ["--devices=2", "--strategy=zero-1"],
+    "random": ["--devices=3", "--strategy=random", "--seed=3"],
+    "team": ["--devices=2", "--strategy=random-team", "--seed=4"],
+    "dense": ["--devices=2", "--strategy=data-parallel", "--no-sparse-updates"],
+}
+
+
+@pytest.mark.parametrize("name", LOOK_UPS)
+def test_tables(tools, folder, name):
+    """Rows that were looked up are updated where the table lies."""
+    m, proto, labels, differentiate = look_ups()
+    step = Step(tools, folder, f"look-ups.{name}", proto,
+                {**m.inputs, "label": labels})
+    how = ["--train=sgd", "--lr=0.5", *LOOK_UPS[name]]
+    text = folder / f"{name}.mlir"
+    tools.run("soap-compile", step.model, *how, "--emit=nn", "-o", text)
+    assert ("nn.sparse_sgd" in text.read_text()) == (name != "dense")
+    table = m.weights["table"]
+    for _ in range(STEPS):
+        table = table - 0.5 * differentiate(table)
+    got = step.state(step.compiled(*how, "--prove"), STEPS)
+    near({"table": got["table"]}, {"table": table}, 1e-8)
+
+
 @pytest.mark.parametrize("name", HOW)
 def test_optimizer(small, name):
     m, _, _, differentiate = perceptron()

@@ -381,8 +381,8 @@ def main():
             ends |= {"nn.conv_backward_filter", "nn.max_pool_backward",
                      "nn.lstm_backward", "nn.gru_backward",
                      "nn.rnn_backward", "nn.fused_reduce", "nn.write",
-                     "nn.schedule", "nn.sgd", "nn.momentum", "nn.adam",
-                     "nn.dropout"}
+                     "nn.schedule", "nn.sgd", "nn.sparse_sgd", "nn.momentum",
+                     "nn.adam", "nn.dropout"}
             missing = differences(arguments.build_dir)
             missing += coverage.missing(sorted(operators.FUNCTIONS),
                                         sorted(set(operations) - ends))

@@ -140,6 +140,9 @@ void soap::declareOptimizer(CLI::App &app, TrainingOptions &how) {
       ->capture_default_str();
   app.add_flag("!--no-vector-decay", how.decayVectors,
                "No weight decay of parameters of rank 1: biases and norms");
+  app.add_flag("!--no-sparse-updates", how.sparseUpdates,
+               "Make gradients of the size of a table also where plain SGD "
+               "changes only the slices that were looked up in it");
   app.add_flag("!--no-eval", how.evaluation,
                "Leave out the program eval: the model itself, with the "
                "parameters that the step writes (soap-run --program=eval)");

@@ -88,6 +88,9 @@ struct TrainingOptions {
   double weightDecay = 0;
   bool decayVectors = true;
   double clipNorm = 0;
+  /// Update the slices that were looked up in a table, alone, where the others
+  /// stay as they are (nn-sparse-updates).
+  bool sparseUpdates = true;
   /// The first scale of the loss, which is halved in steps whose gradients are
   /// not finite, and doubled after so many others in a row; 0: none; absent:
   /// 65536 for products of f16, else none.

@@ -242,10 +242,11 @@ static std::string kernelKey(Block &body) {
 }
 
 /// Any other kernel, on tensors that are the buffers. `compute` makes the
-/// results of the operands.
+/// results of the operands; the first of them lies where the result does if
+/// the kernel overwrites it.
 static func::FuncOp buildStaticKernel(
     OpBuilder &builder, Location loc, TypeRange operands, TypeRange results,
-    StringRef symbol,
+    StringRef symbol, bool overwritesFirst,
     function_ref<SmallVector<Value>(OpBuilder &, ValueRange)> compute) {
   SmallVector<Type> types;
   for (TypeRange range : {operands, results})
@@ -263,9 +264,12 @@ static func::FuncOp buildStaticKernel(
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(function.addEntryBlock());
   SmallVector<Value> tensors;
-  for (Value argument : function.getArguments().take_front(operands.size()))
+  for (unsigned i = 0; i != operands.size(); ++i) {
+    bool isOverwritten = overwritesFirst && i == 0;
     tensors.push_back(builder.create<bufferization::ToTensorOp>(
-        loc, argument, /*restrict=*/true));
+        loc, function.getArgument(isOverwritten ? operands.size() : i),
+        /*restrict=*/true, /*writable=*/isOverwritten));
+  }
   for (auto [result, argument] :
        llvm::zip_equal(compute(builder, tensors),
                        function.getArguments().take_back(results.size())))
@@ -338,6 +342,7 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op,
         "expected an operation of nn that computes; inputs, parameters and "
         "outputs have no kernel");
   NativeKernelCall call;
+  call.overwritesFirst = op->hasTrait<nn::OverwritesFirst>();
   std::optional<CollapsedShape> collapsed;
   call.inPlace.resize(op->getNumOperands());
   if (isElementwise(op)) {
@@ -357,6 +362,7 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op,
                       : buildStaticKernel(
                             builder, op->getLoc(), op->getOperandTypes(),
                             op->getResultTypes(), symbol,
+                            op->hasTrait<nn::OverwritesFirst>(),
                             [&](OpBuilder &inside, ValueRange operands) {
                               Operation *clone =
                                   cloneInto(inside, op, operands, symbol);
@@ -389,6 +395,7 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Block &body) {
                 func::FuncOp function = buildStaticKernel(
                     builder, body.front().getLoc(), body.getArgumentTypes(),
                     body.getTerminator()->getOperandTypes(), symbol,
+                    /*overwritesFirst=*/false,
                     [&](OpBuilder &inside, ValueRange operands) {
                       return cloneInto(inside, body, operands, symbol);
                     });

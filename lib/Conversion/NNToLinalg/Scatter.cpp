@@ -7,6 +7,7 @@
 
 #include "Patterns.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 
 using namespace mlir;
 using namespace soap;
@@ -118,55 +119,107 @@ struct GatherNDLowering : public OpRewritePattern<nn::GatherNDOp> {
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// Where an update at the given place goes: a position that exists in any case,
-/// and whether it is the right one.
-using Target = llvm::function_ref<std::pair<SmallVector<Value>, Value>(
-    OpBuilder &, Location, ValueRange)>;
-
-/// The data, or the neutral element, with all updates stored, one by one in
-/// row-major order.
+/// What updates are stored onto: the data, or the neutral element.
 template <typename Op>
-static Value store(OpBuilder &builder, Op op, Target target) {
+static Value startOfStore(OpBuilder &builder, Op op) {
   Location loc = op.getLoc();
   RankedTensorType type = tensorType(op.getResult());
-  Value output = empty(builder, loc, type.getShape(), type.getElementType());
-  if (op.getData()) {
-    output = elementwise(
-        builder, loc, op.getData(), output,
-        [](OpBuilder &, Location, ValueRange elements) { return elements[0]; });
-  } else {
-    Value start = neutral(builder, loc, op.getReduction(),
-                          elementTypeOf(op, op->getNumOperands()));
-    output = filled(builder, loc, type.getShape(), start);
-  }
+  if (!op.getData())
+    return filled(builder, loc, type.getShape(),
+                  neutral(builder, loc, op.getReduction(),
+                          elementTypeOf(op, op->getNumOperands())));
+  return elementwise(
+      builder, loc, op.getData(),
+      empty(builder, loc, type.getShape(), type.getElementType()),
+      [](OpBuilder &, Location, ValueRange elements) { return elements[0]; });
+}
+
+/// What an update makes of the element at its place.
+template <typename Op>
+static Value stored(OpBuilder &builder, Location loc, Op op, Value old,
+                    Value update) {
+  if (!op.getReduction())
+    return update;
+  return joined(builder, loc,
+                {*op.getReduction(), isUnsigned(op, op->getNumOperands())}, old,
+                update);
+}
+
+/// A nest of loops that hand `start` on.
+static Value loopNest(
+    OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Value start,
+    llvm::function_ref<Value(OpBuilder &, Location, ValueRange, Value)> body) {
   Value zero = builder.create<arith::ConstantIndexOp>(loc, 0);
   Value one = builder.create<arith::ConstantIndexOp>(loc, 1);
-  SmallVector<Value> lows, highs, steps;
-  for (int64_t size : tensorType(op.getUpdates()).getShape()) {
-    lows.push_back(zero);
+  SmallVector<Value> lows(sizes.size(), zero), steps(sizes.size(), one), highs;
+  for (int64_t size : sizes)
     highs.push_back(builder.create<arith::ConstantIndexOp>(loc, size));
-    steps.push_back(one);
-  }
-  auto body = [&](OpBuilder &nested, Location location, ValueRange at,
-                  ValueRange state) -> scf::ValueVector {
-    auto [position, isInside] = target(nested, location, at);
-    Value update =
-        nested.create<tensor::ExtractOp>(location, op.getUpdates(), at);
-    Value old = nested.create<tensor::ExtractOp>(location, state[0], position);
-    Value value = update;
-    if (op.getReduction())
-      value = joined(nested, location,
-                     {*op.getReduction(), isUnsigned(op, op->getNumOperands())},
-                     old, update);
-    value = nested.create<arith::SelectOp>(location, isInside, value, old);
-    return {
-        nested.create<tensor::InsertOp>(location, value, state[0], position)};
-  };
-  return scf::buildLoopNest(builder, loc, lows, highs, steps, output, body)
+  return scf::buildLoopNest(builder, loc, lows, highs, steps, start,
+                            [&](OpBuilder &nested, Location location,
+                                ValueRange at,
+                                ValueRange state) -> scf::ValueVector {
+                              return {body(nested, location, at, state[0])};
+                            })
       .results.front();
 }
 
+/// `table` after all slices, one by one in row-major order of the indices, have
+/// been stored: `element` makes an element of what is there and of that of the
+/// slice.
+template <typename Op>
+static Value storeSlices(OpBuilder &builder, Op op, Value table, Value slices,
+                         ElementBuilder element) {
+  ArrayRef<int64_t> shape = tensorType(table).getShape();
+  ArrayRef<int64_t> indices = tensorType(op.getIndices()).getShape();
+  size_t outer = indices.size() - 1, indexed = indices.back();
+  auto slice = RankedTensorType::get(shape.drop_front(indexed),
+                                     tensorType(table).getElementType());
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange at,
+                  Value state) -> Value {
+    Attribute zero = nested.getIndexAttr(0), one = nested.getIndexAttr(1);
+    SmallVector<Value> entry(at);
+    entry.push_back(nullptr);
+    SmallVector<OpFoldResult> to, from(at.begin(), at.end());
+    Value isInside;
+    for (size_t i = 0; i < indexed; ++i) {
+      entry.back() = nested.create<arith::ConstantIndexOp>(loc, i);
+      Value index =
+          nested.create<tensor::ExtractOp>(loc, op.getIndices(), entry);
+      Row row = rowOf(nested, loc, index, ::entry(op.getBases(), i, 0),
+                      shape[i], ::entry(op.getTableSizes(), i, shape[i]));
+      to.push_back(row.index);
+      isInside = isInside
+                     ? nested.create<arith::AndIOp>(loc, isInside, row.isInside)
+                     : row.isInside;
+    }
+    SmallVector<OpFoldResult> sizesTo(indexed, one), sizesFrom(outer, one);
+    for (int64_t size : slice.getShape())
+      for (auto *sizes : {&sizesTo, &sizesFrom})
+        sizes->push_back(nested.getIndexAttr(size));
+    to.resize(sizesTo.size(), zero);
+    from.resize(sizesFrom.size(), zero);
+    SmallVector<OpFoldResult> stepsTo(to.size(), one),
+        stepsFrom(from.size(), one);
+    Value old = nested.create<tensor::ExtractSliceOp>(loc, slice, state, to,
+                                                      sizesTo, stepsTo);
+    Value update = nested.create<tensor::ExtractSliceOp>(
+        loc, slice, slices, from, sizesFrom, stepsFrom);
+    Value made = elementwise(
+        nested, loc, update, old,
+        [&](OpBuilder &inside, Location location, ValueRange elements) {
+          Value value = element(inside, location, {elements[1], elements[0]});
+          return isInside ? inside.create<arith::SelectOp>(location, isInside,
+                                                           value, elements[1])
+                          : value;
+        });
+    return nested.create<tensor::InsertSliceOp>(loc, made, state, to, sizesTo,
+                                                stepsTo);
+  };
+  return loopNest(builder, op.getLoc(), indices.drop_back(), table, body);
+}
+
 namespace {
+/// Updates of single elements, one by one in row-major order.
 struct ScatterElementsLowering
     : public OpRewritePattern<nn::ScatterElementsOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -175,15 +228,23 @@ struct ScatterElementsLowering
                                 PatternRewriter &rewriter) const override {
     unsigned axis = op.getAxis();
     int64_t size = tensorType(op.getResult()).getDimSize(axis);
-    auto target = [&](OpBuilder &builder, Location loc, ValueRange at) {
+    auto body = [&](OpBuilder &builder, Location loc, ValueRange at,
+                    Value state) -> Value {
       Value index = builder.create<tensor::ExtractOp>(loc, op.getIndices(), at);
       Row row = rowOf(builder, loc, index, op.getBase(), size,
                       op.getTableSize().value_or(size));
       SmallVector<Value> position(at);
       position[axis] = row.index;
-      return std::pair(position, row.isInside);
+      Value update =
+          builder.create<tensor::ExtractOp>(loc, op.getUpdates(), at);
+      Value old = builder.create<tensor::ExtractOp>(loc, state, position);
+      Value value = builder.create<arith::SelectOp>(
+          loc, row.isInside, stored(builder, loc, op, old, update), old);
+      return builder.create<tensor::InsertOp>(loc, value, state, position);
     };
-    rewriter.replaceOp(op, store(rewriter, op, target));
+    rewriter.replaceOp(op, loopNest(rewriter, op.getLoc(),
+                                    tensorType(op.getUpdates()).getShape(),
+                                    startOfStore(rewriter, op), body));
     return success();
   }
 };
@@ -193,28 +254,29 @@ struct ScatterNDLowering : public OpRewritePattern<nn::ScatterNDOp> {
 
   LogicalResult matchAndRewrite(nn::ScatterNDOp op,
                                 PatternRewriter &rewriter) const override {
-    ArrayRef<int64_t> shape = tensorType(op.getResult()).getShape();
-    ArrayRef<int64_t> indices = tensorType(op.getIndices()).getShape();
-    unsigned outer = indices.size() - 1;
-    auto target = [&](OpBuilder &builder, Location loc, ValueRange at) {
-      SmallVector<Value> from(at.take_front(outer)), position;
-      from.push_back(nullptr);
-      Value isInside;
-      for (int64_t i = 0; i < indices.back(); ++i) {
-        from.back() = builder.create<arith::ConstantIndexOp>(loc, i);
-        Value index =
-            builder.create<tensor::ExtractOp>(loc, op.getIndices(), from);
-        Row row = rowOf(builder, loc, index, entry(op.getBases(), i, 0),
-                        shape[i], entry(op.getTableSizes(), i, shape[i]));
-        position.push_back(row.index);
-        isInside = isInside ? builder.create<arith::AndIOp>(loc, isInside,
-                                                            row.isInside)
-                            : row.isInside;
-      }
-      llvm::append_range(position, at.drop_front(outer));
-      return std::pair(position, isInside);
+    auto element = [&](OpBuilder &builder, Location loc, ValueRange elements) {
+      return stored(builder, loc, op, elements[0], elements[1]);
     };
-    rewriter.replaceOp(op, store(rewriter, op, target));
+    Value start = startOfStore(rewriter, op);
+    rewriter.replaceOp(
+        op, storeSlices(rewriter, op, start, op.getUpdates(), element));
+    return success();
+  }
+};
+
+struct SparseSGDLowering : public OpRewritePattern<nn::SparseSGDOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::SparseSGDOp op,
+                                PatternRewriter &rewriter) const override {
+    Value rate = rewriter.create<tensor::ExtractOp>(op.getLoc(), op.getRate());
+    auto element = [&](OpBuilder &builder, Location loc,
+                       ValueRange elements) -> Value {
+      Value step = builder.create<arith::MulFOp>(loc, rate, elements[1]);
+      return builder.create<arith::SubFOp>(loc, elements[0], step);
+    };
+    rewriter.replaceOp(
+        op, storeSlices(rewriter, op, op.getW(), op.getSlices(), element));
     return success();
   }
 };
@@ -222,6 +284,6 @@ struct ScatterNDLowering : public OpRewritePattern<nn::ScatterNDOp> {
 
 void linalg_lowering::populateScatterPatterns(RewritePatternSet &patterns) {
   patterns.add<GatherElementsLowering, GatherNDLowering,
-               ScatterElementsLowering, ScatterNDLowering>(
+               ScatterElementsLowering, ScatterNDLowering, SparseSGDLowering>(
       patterns.getContext());
 }

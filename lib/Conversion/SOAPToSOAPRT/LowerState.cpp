@@ -77,35 +77,65 @@ static Operation *lastReader(Value shard, Operation *maker) {
   return last;
 }
 
-/// The operation in the body of the task that makes `value`, which may write
-/// its result over `parameter`; null if it must not.
-Operation *Lowering::findMakerInPlace(soapir::TaskOp write, Value value,
-                                      Value parameter) const {
-  auto maker = value.getDefiningOp<soapir::TaskOp>();
-  if (!maker || maker.getReduce() || maker.getPhase() != Phase::Step ||
-      value.getType() != parameter.getType())
+/// The operation of a task of one that makes `value`, a shard, in the step;
+/// null if there is none.
+static Operation *makerOf(Value value) {
+  auto task = value.getDefiningOp<soapir::TaskOp>();
+  if (!task || task.getReduce() || task.getPhase() != Phase::Step ||
+      !llvm::hasSingleElement(task.getBlock().without_terminator()))
     return nullptr;
-  Value made = maker.getBlock()
-                   .getTerminator()
-                   ->getOperands()[cast<OpResult>(value).getResultNumber()];
-  Operation *op = made.getDefiningOp();
-  if (!op || !llvm::hasSingleElement(maker.getBlock().without_terminator()) ||
-      !op->hasTrait<nn::PerElement>() || target_.isLibraryKernel(op))
-    return nullptr;
-  // An operand that is broadcast is read by several elements of the result.
-  for (Value operand : op->getOperands())
-    if (auto argument = dyn_cast<BlockArgument>(operand))
-      if (shardOf(maker, argument) == parameter &&
-          operand.getType() != made.getType())
-        return nullptr;
-  Operation *last = lastReader(parameter, maker);
-  if (last && !last->isBeforeInBlock(maker) && !SOAP_FAULT("update-early")) {
-    LLVM_DEBUG(llvm::dbgs() << "'" << maker.getNode()
+  return task.getBlock()
+      .getTerminator()
+      ->getOperand(cast<OpResult>(value).getResultNumber())
+      .getDefiningOp();
+}
+
+/// Whether `op`, the one of a task, reads `shard` as it is, and each element of
+/// it for the same element of its result alone.
+static bool readsInPlace(Operation *op, Value shard) {
+  auto task = cast<soapir::TaskOp>(op->getParentOp());
+  bool overwrites = op->hasTrait<nn::OverwritesFirst>();
+  for (OpOperand &operand : op->getOpOperands())
+    if (auto argument = dyn_cast<BlockArgument>(operand.get());
+        argument && shardOf(task, argument) == shard &&
+        (overwrites ? operand.getOperandNumber() != 0
+                    : argument.getType() != op->getResult(0).getType()))
+      return false;
+  return true;
+}
+
+/// `value` and what it is made of, from the last to the first, as far as each
+/// is made by writing over the one behind it, the last one over `parameter`.
+/// Empty if they must not.
+SmallVector<Value> Lowering::findValuesInPlace(Value value,
+                                               Value parameter) const {
+  SmallVector<Value> values;
+  for (Value before = value; before != parameter;) {
+    value = before;
+    Operation *op = makerOf(value);
+    if (!op || value.getType() != parameter.getType() ||
+        target_.isLibraryKernel(op) || !readsInPlace(op, parameter))
+      return {};
+    values.push_back(value);
+    if (op->hasTrait<nn::PerElement>())
+      break;
+    if (!op->hasTrait<nn::OverwritesFirst>())
+      return {};
+    before = shardOf(value.getDefiningOp<soapir::TaskOp>(), op->getOperand(0));
+    if (before != parameter &&
+        (!before.hasOneUse() || !readsInPlace(op, before)))
+      return {};
+  }
+  Operation *first = values.empty() ? nullptr : values.back().getDefiningOp();
+  Operation *last = lastReader(parameter, first);
+  if (first && last && !last->isBeforeInBlock(first) &&
+      !SOAP_FAULT("update-early")) {
+    LLVM_DEBUG(llvm::dbgs() << "'" << cast<soapir::TaskOp>(first).getNode()
                             << "' does not write in place: '" << last->getName()
                             << "' at " << last->getLoc() << " reads later\n");
-    return nullptr;
+    return {};
   }
-  return op;
+  return values;
 }
 
 LogicalResult Lowering::findWrites(func::FuncOp main) {
@@ -142,11 +172,14 @@ LogicalResult Lowering::findWrites(func::FuncOp main) {
     writer_ = program_;
     written_.insert(source.getNode());
     ++counts_.writes;
-    if (value == parameter || taken.contains(parameter) ||
-        !findMakerInPlace(task, value, parameter))
+    if (taken.contains(parameter))
+      continue;
+    SmallVector<Value> values = findValuesInPlace(value, parameter);
+    if (values.empty())
       continue;
     taken.insert(parameter);
-    madeInPlace_[value] = parameter;
+    for (Value made : values)
+      madeInPlace_[made] = parameter;
     ++counts_.writesInPlace;
   }
   return success();
@@ -185,12 +218,7 @@ void Lowering::lowerWrite(nn::WriteOp op, const Place &place,
   buffers.map(op.getResult(), parameter);
   if (value == parameter)
     return;
-  ArrayRef<int64_t> sizes =
-      cast<ShapedType>(op.getResult().getType()).getShape();
-  SmallVector<int64_t> zeros(sizes.size(), 0);
-  createCopy(place, value, parameter,
-             soaprt::BoxCopyAttr::get(context_, zeros, zeros, sizes), {},
-             op.getLoc());
+  createWholeCopy(place, value, parameter, op.getLoc());
 }
 
 LogicalResult Lowering::lowerSchedule(nn::ScheduleOp op, Place place,

@@ -343,6 +343,10 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
     results.push_back(known ? known : createResult(result, place));
     buffers.map(result, results.back());
   }
+  if (op->hasTrait<nn::OverwritesFirst>() && operands[0] != results[0]) {
+    createWholeCopy(place, operands[0], results[0], op->getLoc());
+    operands[0] = results[0];
+  }
   OpBuilder builder = rowBuilder(place);
   builder.create<soaprt::LaunchOp>(
       op->getLoc(), soaprt::TokenType::get(context_),

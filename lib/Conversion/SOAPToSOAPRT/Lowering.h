@@ -80,6 +80,9 @@ private:
                   mlir::ValueRange targets,
                   llvm::ArrayRef<soaprt::BoxCopyAttr> boxes,
                   mlir::TypedAttr fill, mlir::Location loc);
+  /// Copies a buffer to one of its shape.
+  void createWholeCopy(const Place &place, mlir::Value source,
+                       mlir::Value target, mlir::Location loc);
 
   /// Writes which parts of which values the buffers hold.
   void createTiles(mlir::func::FuncOp main);
@@ -101,8 +104,8 @@ private:
   // What lasts from step to step (LowerState.cpp).
   /// Finds what writes parameters, and which new values are made in place.
   mlir::LogicalResult findWrites(mlir::func::FuncOp main);
-  mlir::Operation *findMakerInPlace(soapir::TaskOp write, mlir::Value value,
-                                    mlir::Value parameter) const;
+  llvm::SmallVector<mlir::Value> findValuesInPlace(mlir::Value value,
+                                                   mlir::Value parameter) const;
   /// Whether a shard holds a parameter's value before the step, or a view of
   /// it, where the step leaves the next one.
   bool isOverwritten(mlir::Value shard) const;

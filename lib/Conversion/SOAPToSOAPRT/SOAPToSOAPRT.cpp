@@ -223,6 +223,15 @@ void Lowering::createCopy(const Place &place, ValueRange sources,
   ++counts_.copies;
 }
 
+void Lowering::createWholeCopy(const Place &place, Value source, Value target,
+                               Location loc) {
+  ArrayRef<int64_t> sizes =
+      cast<soaprt::BufferType>(target.getType()).getShape();
+  SmallVector<int64_t> zeros(sizes.size(), 0);
+  createCopy(place, source, target,
+             soaprt::BoxCopyAttr::get(context_, zeros, zeros, sizes), {}, loc);
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//

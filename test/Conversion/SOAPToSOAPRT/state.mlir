@@ -251,3 +251,195 @@ func.func @main() {
   }
   return
 }
+
+// -----
+
+// Tests that slices of a table are updated where it lies, one look-up behind the
+// other and behind the update of the whole, with no copy of it.
+
+// CHECK-LABEL: soaprt.device @d0
+// CHECK: %[[W:[0-9]+]] = soaprt.buffer : <8x4xf32, parameters>
+// CHECK: soaprt.main "train" {
+// CHECK: soaprt.launch "grad" @{{.*}}(%[[W]] : {{.*}}) to(%[[G:[0-9]+]] :
+// CHECK: soaprt.launch "whole" @{{.*}}(%[[W]], %[[G]], %{{.*}} : {{.*}}) to(%[[W]] :
+// CHECK: soaprt.launch "first" @{{.*}}(%[[W]], %{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) to(%[[W]] :
+// CHECK: soaprt.launch "second" @{{.*}}(%[[W]], %{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) to(%[[W]] :
+// CHECK-NOT: soaprt.copy
+// CHECK: soaprt.tile "first" : 0 of tensor<8x4xf32> at [0, 0] program "train" in %[[W]]
+func.func @main() {
+  %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w":0, [0:8, 0:4]>) {
+    %0 = nn.parameter {nn.name = "w"} : tensor<8x4xf32> from #nn.splat<4.0 : f32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %r = soap.task "r" 0 phase init () -> (!soap.shard<tensor<f32>, on 0> as #soap.box<"r":0, []>) {
+    %0 = nn.constant dense<0.5> : tensor<f32> {nn.name = "r"}
+    soap.return %0 : tensor<f32>
+  }
+  %i = soap.task "i" 0 phase init () -> (!soap.shard<tensor<3x1xi64>, on 0> as #soap.box<"i":0, [0:3, 0:1]>) {
+    %0 = nn.constant dense<[[1], [7], [1]]> : tensor<3x1xi64> {nn.name = "i"}
+    soap.return %0 : tensor<3x1xi64>
+  }
+  %g = soap.task "g" 0 phase init () -> (!soap.shard<tensor<3x4xf32>, on 0> as #soap.box<"g":0, [0:3, 0:4]>) {
+    %0 = nn.parameter {nn.name = "g"} : tensor<3x4xf32> from #nn.splat<1.0 : f32>
+    soap.return %0 : tensor<3x4xf32>
+  }
+  %grad = soap.task "grad" 0 (%a = %w : !soap.shard<tensor<8x4xf32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"grad":0, [0:8, 0:4]>) {
+    %0 = nn.tanh %a {nn.name = "grad"} : tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %whole = soap.task "whole" 0 (%a = %w : !soap.shard<tensor<8x4xf32>, on 0>, %b = %grad : !soap.shard<tensor<8x4xf32>, on 0>, %s = %r : !soap.shard<tensor<f32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"whole":0, [0:8, 0:4]>) {
+    %0 = nn.sgd %a, %b, %s {nn.name = "whole"} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %first = soap.task "first" 0 (%a = %whole : !soap.shard<tensor<8x4xf32>, on 0>, %b = %i : !soap.shard<tensor<3x1xi64>, on 0>, %c = %g : !soap.shard<tensor<3x4xf32>, on 0>, %s = %r : !soap.shard<tensor<f32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"first":0, [0:8, 0:4]>) {
+    %0 = nn.sparse_sgd %a, %b, %c, %s {nn.name = "first"} : (tensor<8x4xf32>, tensor<3x1xi64>, tensor<3x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %second = soap.task "second" 0 (%a = %first : !soap.shard<tensor<8x4xf32>, on 0>, %b = %i : !soap.shard<tensor<3x1xi64>, on 0>, %c = %g : !soap.shard<tensor<3x4xf32>, on 0>, %s = %r : !soap.shard<tensor<f32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"second":0, [0:8, 0:4]>) {
+    %0 = nn.sparse_sgd %a, %b, %c, %s {nn.name = "second"} : (tensor<8x4xf32>, tensor<3x1xi64>, tensor<3x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %v = soap.task "w.write" 0 (%a = %second : !soap.shard<tensor<8x4xf32>, on 0>, %c = %w : !soap.shard<tensor<8x4xf32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w.write":0, [0:8, 0:4]>) {
+    %0 = nn.write %a, %c {nn.name = "w.write"} : tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  soap.discard %v : !soap.shard<tensor<8x4xf32>, on 0>
+  return
+}
+
+// -----
+
+// Tests that what is updated is a copy if something reads the old value later.
+
+// CHECK-LABEL: soaprt.device @d0
+// CHECK: %[[W:[0-9]+]] = soaprt.buffer : <8x4xf32, parameters>
+// CHECK: soaprt.main "train" {
+// CHECK: soaprt.copy "update"(%[[W]] : {{.*}}) to(%[[N:[0-9]+]] : {{.*}}) [#soaprt.box<[0, 0] to [0, 0] sizes [8, 4]>]
+// CHECK: soaprt.launch "update" @{{.*}}(%[[N]], %{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) to(%[[N]] :
+// CHECK: soaprt.launch "late" @{{.*}}(%[[W]] :
+// CHECK: soaprt.copy "w.write"(%[[N]] : {{.*}}) to(%[[W]] :
+func.func @main() {
+  %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w":0, [0:8, 0:4]>) {
+    %0 = nn.parameter {nn.name = "w"} : tensor<8x4xf32> from #nn.splat<4.0 : f32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %r = soap.task "r" 0 phase init () -> (!soap.shard<tensor<f32>, on 0> as #soap.box<"r":0, []>) {
+    %0 = nn.constant dense<0.5> : tensor<f32> {nn.name = "r"}
+    soap.return %0 : tensor<f32>
+  }
+  %i = soap.task "i" 0 phase init () -> (!soap.shard<tensor<3x1xi64>, on 0> as #soap.box<"i":0, [0:3, 0:1]>) {
+    %0 = nn.constant dense<[[1], [7], [1]]> : tensor<3x1xi64> {nn.name = "i"}
+    soap.return %0 : tensor<3x1xi64>
+  }
+  %g = soap.task "g" 0 phase init () -> (!soap.shard<tensor<3x4xf32>, on 0> as #soap.box<"g":0, [0:3, 0:4]>) {
+    %0 = nn.parameter {nn.name = "g"} : tensor<3x4xf32> from #nn.splat<1.0 : f32>
+    soap.return %0 : tensor<3x4xf32>
+  }
+  %update = soap.task "update" 0 (%a = %w : !soap.shard<tensor<8x4xf32>, on 0>, %b = %i : !soap.shard<tensor<3x1xi64>, on 0>, %c = %g : !soap.shard<tensor<3x4xf32>, on 0>, %s = %r : !soap.shard<tensor<f32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"update":0, [0:8, 0:4]>) {
+    %0 = nn.sparse_sgd %a, %b, %c, %s {nn.name = "update"} : (tensor<8x4xf32>, tensor<3x1xi64>, tensor<3x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %late = soap.task "late" 0 (%a = %w : !soap.shard<tensor<8x4xf32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"late":0, [0:8, 0:4]>) {
+    %0 = nn.tanh %a {nn.name = "late"} : tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %v = soap.task "w.write" 0 (%a = %update : !soap.shard<tensor<8x4xf32>, on 0>, %c = %w : !soap.shard<tensor<8x4xf32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w.write":0, [0:8, 0:4]>) {
+    %0 = nn.write %a, %c {nn.name = "w.write"} : tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  soap.discard %v : !soap.shard<tensor<8x4xf32>, on 0>
+  soap.discard %late : !soap.shard<tensor<8x4xf32>, on 0>
+  return
+}
+
+// -----
+
+// Tests that a table whose own rows are the slices is copied first.
+
+// CHECK-LABEL: soaprt.device @d0
+// CHECK: %[[W:[0-9]+]] = soaprt.buffer : <8x4xf32, parameters>
+// CHECK: soaprt.main "train" {
+// CHECK: soaprt.copy "update"(%[[W]] : {{.*}}) to(%[[N:[0-9]+]] :
+// CHECK: soaprt.launch "update" @{{.*}}(%[[N]], %{{.*}}, %[[W]], %{{.*}} : {{.*}}) to(%[[N]] :
+func.func @main() {
+  %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w":0, [0:8, 0:4]>) {
+    %0 = nn.parameter {nn.name = "w"} : tensor<8x4xf32> from #nn.splat<4.0 : f32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %r = soap.task "r" 0 phase init () -> (!soap.shard<tensor<f32>, on 0> as #soap.box<"r":0, []>) {
+    %0 = nn.constant dense<0.5> : tensor<f32> {nn.name = "r"}
+    soap.return %0 : tensor<f32>
+  }
+  %i = soap.task "i" 0 phase init () -> (!soap.shard<tensor<3x1xi64>, on 0> as #soap.box<"i":0, [0:3, 0:1]>) {
+    %0 = nn.constant dense<[[1], [7], [1]]> : tensor<3x1xi64> {nn.name = "i"}
+    soap.return %0 : tensor<3x1xi64>
+  }
+  %g = soap.task "g" 0 phase init () -> (!soap.shard<tensor<3x4xf32>, on 0> as #soap.box<"g":0, [0:3, 0:4]>) {
+    %0 = nn.parameter {nn.name = "g"} : tensor<3x4xf32> from #nn.splat<1.0 : f32>
+    soap.return %0 : tensor<3x4xf32>
+  }
+  %all = soap.task "all" 0 phase init () -> (!soap.shard<tensor<8x1xi64>, on 0> as #soap.box<"all":0, [0:8, 0:1]>) {
+    %0 = nn.constant dense<2> : tensor<8x1xi64> {nn.name = "all"}
+    soap.return %0 : tensor<8x1xi64>
+  }
+  %update = soap.task "update" 0 (%a = %w : !soap.shard<tensor<8x4xf32>, on 0>, %b = %all : !soap.shard<tensor<8x1xi64>, on 0>, %c = %w : !soap.shard<tensor<8x4xf32>, on 0>, %s = %r : !soap.shard<tensor<f32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"update":0, [0:8, 0:4]>) {
+    %0 = nn.sparse_sgd %a, %b, %c, %s {nn.name = "update"} : (tensor<8x4xf32>, tensor<8x1xi64>, tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %v = soap.task "w.write" 0 (%a = %update : !soap.shard<tensor<8x4xf32>, on 0>, %c = %w : !soap.shard<tensor<8x4xf32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w.write":0, [0:8, 0:4]>) {
+    %0 = nn.write %a, %c {nn.name = "w.write"} : tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  soap.discard %v : !soap.shard<tensor<8x4xf32>, on 0>
+  return
+}
+
+// -----
+
+// Tests that an update whose result something else reads, too, leaves it as it is.
+
+// CHECK-LABEL: soaprt.device @d0
+// CHECK: %[[W:[0-9]+]] = soaprt.buffer : <8x4xf32, parameters>
+// CHECK: soaprt.main "train" {
+// CHECK: soaprt.launch "first" @{{.*}}(%[[F:[0-9]+]], %{{.*}} : {{.*}}) to(%[[F]] :
+// CHECK: soaprt.copy "second"(%[[F]] : {{.*}}) to(%[[S:[0-9]+]] :
+// CHECK: soaprt.launch "second" @{{.*}}(%[[S]], %{{.*}} : {{.*}}) to(%[[S]] :
+// CHECK: soaprt.launch "late" @{{.*}}(%[[F]] :
+// CHECK: soaprt.copy "w.write"(%[[S]] : {{.*}}) to(%[[W]] :
+func.func @main() {
+  %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w":0, [0:8, 0:4]>) {
+    %0 = nn.parameter {nn.name = "w"} : tensor<8x4xf32> from #nn.splat<4.0 : f32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %r = soap.task "r" 0 phase init () -> (!soap.shard<tensor<f32>, on 0> as #soap.box<"r":0, []>) {
+    %0 = nn.constant dense<0.5> : tensor<f32> {nn.name = "r"}
+    soap.return %0 : tensor<f32>
+  }
+  %i = soap.task "i" 0 phase init () -> (!soap.shard<tensor<3x1xi64>, on 0> as #soap.box<"i":0, [0:3, 0:1]>) {
+    %0 = nn.constant dense<[[1], [7], [1]]> : tensor<3x1xi64> {nn.name = "i"}
+    soap.return %0 : tensor<3x1xi64>
+  }
+  %g = soap.task "g" 0 phase init () -> (!soap.shard<tensor<3x4xf32>, on 0> as #soap.box<"g":0, [0:3, 0:4]>) {
+    %0 = nn.parameter {nn.name = "g"} : tensor<3x4xf32> from #nn.splat<1.0 : f32>
+    soap.return %0 : tensor<3x4xf32>
+  }
+  %first = soap.task "first" 0 (%a = %w : !soap.shard<tensor<8x4xf32>, on 0>, %b = %i : !soap.shard<tensor<3x1xi64>, on 0>, %c = %g : !soap.shard<tensor<3x4xf32>, on 0>, %s = %r : !soap.shard<tensor<f32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"first":0, [0:8, 0:4]>) {
+    %0 = nn.sparse_sgd %a, %b, %c, %s {nn.name = "first"} : (tensor<8x4xf32>, tensor<3x1xi64>, tensor<3x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %second = soap.task "second" 0 (%a = %first : !soap.shard<tensor<8x4xf32>, on 0>, %b = %i : !soap.shard<tensor<3x1xi64>, on 0>, %c = %g : !soap.shard<tensor<3x4xf32>, on 0>, %s = %r : !soap.shard<tensor<f32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"second":0, [0:8, 0:4]>) {
+    %0 = nn.sparse_sgd %a, %b, %c, %s {nn.name = "second"} : (tensor<8x4xf32>, tensor<3x1xi64>, tensor<3x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %late = soap.task "late" 0 (%a = %first : !soap.shard<tensor<8x4xf32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"late":0, [0:8, 0:4]>) {
+    %0 = nn.tanh %a {nn.name = "late"} : tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  %v = soap.task "w.write" 0 (%a = %second : !soap.shard<tensor<8x4xf32>, on 0>, %c = %w : !soap.shard<tensor<8x4xf32>, on 0>) -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w.write":0, [0:8, 0:4]>) {
+    %0 = nn.write %a, %c {nn.name = "w.write"} : tensor<8x4xf32>
+    soap.return %0 : tensor<8x4xf32>
+  }
+  soap.discard %v : !soap.shard<tensor<8x4xf32>, on 0>
+  soap.discard %late : !soap.shard<tensor<8x4xf32>, on 0>
+  return
+}

@@ -373,3 +373,87 @@ func.func @main() {
   %0 = nn.relu %x {nn.loss_gradient, nn.name = "a"} : tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @main() {
+  %w = nn.input {nn.name = "w"} : tensor<4x4xf32>
+  %i = nn.input {nn.name = "i"} : tensor<2x1xi64>
+  %g = nn.input {nn.name = "g"} : tensor<2x3xf32>
+  %r = nn.input {nn.name = "r"} : tensor<f32>
+  // expected-error @+1 {{'nn.sparse_sgd' op expected w of the result's type 'tensor<4x3xf32>', got: 'tensor<4x4xf32>'}}
+  %0 = nn.sparse_sgd %w, %i, %g, %r {nn.name = "update"} : (tensor<4x4xf32>, tensor<2x1xi64>, tensor<2x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @main() {
+  %w = nn.input {nn.name = "w"} : tensor<4x3xf32>
+  %i = nn.input {nn.name = "i"} : tensor<2x1xi64>
+  %g = nn.input {nn.name = "g"} : tensor<2x3xf64>
+  %r = nn.input {nn.name = "r"} : tensor<f32>
+  // expected-error @+1 {{'nn.sparse_sgd' op expected slices of 'f32', got: 'f64'}}
+  %0 = nn.sparse_sgd %w, %i, %g, %r {nn.name = "update"} : (tensor<4x3xf32>, tensor<2x1xi64>, tensor<2x3xf64>, tensor<f32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @main() {
+  %w = nn.input {nn.name = "w"} : tensor<4x3xf32>
+  %i = nn.input {nn.name = "i"} : tensor<2x1xi64>
+  %g = nn.input {nn.name = "g"} : tensor<2x3xf32>
+  %r = nn.input {nn.name = "r"} : tensor<f64>
+  // expected-error @+1 {{'nn.sparse_sgd' op expected a rate of 'f32', got: 'f64'}}
+  %0 = nn.sparse_sgd %w, %i, %g, %r {nn.name = "update"} : (tensor<4x3xf32>, tensor<2x1xi64>, tensor<2x3xf32>, tensor<f64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @main() {
+  %w = nn.input {nn.name = "w"} : tensor<4x3xf32>
+  %i = nn.input {nn.name = "i"} : tensor<2x1xi64>
+  %g = nn.input {nn.name = "g"} : tensor<2x3xf32>
+  %r = nn.input {nn.name = "r"} : tensor<1xf32>
+  // expected-error @+1 {{'nn.sparse_sgd' op expected a scalar as rate, got: 'tensor<1xf32>'}}
+  %0 = nn.sparse_sgd %w, %i, %g, %r {nn.name = "update"} : (tensor<4x3xf32>, tensor<2x1xi64>, tensor<2x3xf32>, tensor<1xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @main() {
+  %w = nn.input {nn.name = "w"} : tensor<4x3xf32>
+  %i = nn.input {nn.name = "i"} : tensor<2x1xi64>
+  %g = nn.input {nn.name = "g"} : tensor<3x2xf32>
+  %r = nn.input {nn.name = "r"} : tensor<f32>
+  // expected-error @+1 {{'nn.sparse_sgd' op expected slices of shape [2, 3], got: [3, 2]}}
+  %0 = nn.sparse_sgd %w, %i, %g, %r {nn.name = "update"} : (tensor<4x3xf32>, tensor<2x1xi64>, tensor<3x2xf32>, tensor<f32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @main() {
+  %w = nn.input {nn.name = "w"} : tensor<4x3xf32>
+  %i = nn.input {nn.name = "i"} : tensor<2x3xi64>
+  %g = nn.input {nn.name = "g"} : tensor<2x3xf32>
+  %r = nn.input {nn.name = "r"} : tensor<f32>
+  // expected-error @+1 {{'nn.sparse_sgd' op expected indices of at most 2 dimensions in their last one, got: [2, 3]}}
+  %0 = nn.sparse_sgd %w, %i, %g, %r {nn.name = "update"} : (tensor<4x3xf32>, tensor<2x3xi64>, tensor<2x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @main() {
+  %w = nn.input {nn.name = "w"} : tensor<4x3xf32>
+  %i = nn.input {nn.name = "i"} : tensor<2x1xi64>
+  %g = nn.input {nn.name = "g"} : tensor<2x3xf32>
+  %r = nn.input {nn.name = "r"} : tensor<f32>
+  // expected-error @+1 {{'nn.sparse_sgd' op expected rows inside of a table of 5, got: rows 3 to 7}}
+  %0 = nn.sparse_sgd %w, %i, %g, %r {nn.name = "update", bases = array<i64: 3>, table_sizes = array<i64: 5>} : (tensor<4x3xf32>, tensor<2x1xi64>, tensor<2x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  return
+}

@@ -17,6 +17,10 @@ func.func @main() {
   %0 = nn.sgd %w, %w, %rate {nn.name = "sgd"} : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
   // CHECK: nn.sgd %{{.*}}, %{{.*}}, %[[RATE]], %[[RATE]] {nn.name = "scaled", weight_decay = 1.000000e-02 : f64}
   %1 = nn.sgd %0, %w, %rate, %rate {nn.name = "scaled", weight_decay = 1.0e-02 : f64} : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<f32>, tensor<f32>) -> tensor<4x3xf32>
+  // CHECK: nn.sparse_sgd %[[W]], %{{.*}}, %{{.*}}, %[[RATE]] {bases = array<i64: 1>, nn.name = "sparse", table_sizes = array<i64: 9>} : (tensor<4x3xf32>, tensor<2x1xi64>, tensor<2x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %i = nn.input {nn.name = "i"} : tensor<2x1xi64>
+  %slices = nn.input {nn.name = "slices"} : tensor<2x3xf32>
+  %sparse = nn.sparse_sgd %w, %i, %slices, %rate {nn.name = "sparse", bases = array<i64: 1>, table_sizes = array<i64: 9>} : (tensor<4x3xf32>, tensor<2x1xi64>, tensor<2x3xf32>, tensor<f32>) -> tensor<4x3xf32>
   // CHECK: nn.momentum %{{.*}}, %[[W]], %[[W]], %[[RATE]] {momentum = 9.000000e-01 : f64, nesterov, nn.name = "momentum"}
   %2, %v = nn.momentum %1, %w, %w, %rate {nn.name = "momentum", momentum = 9.0e-01 : f64, nesterov} : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<f32>) -> (tensor<4x3xf32>, tensor<4x3xf32>)
   // CHECK: nn.adam %{{.*}}, %[[W]], %{{.*}}, %{{.*}}, %[[RATE]], %{{.*}}, %{{.*}} {decoupled, epsilon = 2.500000e-01 : f64, nn.name = "adam"}

@@ -23,6 +23,21 @@ func.func @main() {
   // CHECK: nn.sgd {{.*}} {nn.name = "sgd", weight_decay = 5.000000e-01 : f64} : (tensor<2x6xf32>, tensor<2x6xf32>, tensor<f32>) -> tensor<2x6xf32>
   // CHECK: task 1: reads [2:5, 0:6] [2:5, 0:6] [] writes [2:5, 0:6] flops 72 bytes
   %0 = nn.sgd %w, %g, %rate {nn.name = "sgd", weight_decay = 5.0e-01 : f64, test.degrees = {d0 = 2}} : (tensor<5x6xf32>, tensor<5x6xf32>, tensor<f32>) -> tensor<5x6xf32>
+  // Every part of a table takes the slices of all samples, of its own columns.
+  // CHECK-LABEL: sparse: nn.sparse_sgd
+  // CHECK-NEXT: loops: d0=5 {{[a-z]+}} d1=6
+  // CHECK-NEXT: operand 0: (d0, d1)
+  // CHECK-NEXT: operand 1: ([0,3], [0,2], [0,0])
+  // CHECK-NEXT: operand 2: ([0,3], [0,2], d1)
+  // CHECK-NEXT: operand 3: ()
+  // CHECK-NEXT: result 0: (d0, d1)
+  // CHECK-NEXT: task 0: reads [0:2, 0:3] [0:4, 0:3, 0:1] [0:4, 0:3, 0:3] [] writes [0:2, 0:3] flops 72 bytes 288
+  // CHECK: nn.sparse_sgd {{.*}} {bases = array<i64: 0>, nn.name = "sparse", table_sizes = array<i64: 5>} : (tensor<2x3xf32>, tensor<4x3x1xi64>, tensor<4x3x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  // CHECK: task 3: reads [2:5, 3:6] [0:4, 0:3, 0:1] [0:4, 0:3, 3:6] [] writes [2:5, 3:6] flops 72 bytes 312
+  // CHECK: nn.sparse_sgd {{.*}} {bases = array<i64: 2>, nn.name = "sparse", table_sizes = array<i64: 5>}
+  %i = nn.input {nn.name = "i"} : tensor<4x3x1xi64>
+  %slices = nn.input {nn.name = "slices"} : tensor<4x3x6xf32>
+  %sparse = nn.sparse_sgd %w, %i, %slices, %rate {nn.name = "sparse", test.degrees = {d0 = 2, d1 = 2}} : (tensor<5x6xf32>, tensor<4x3x1xi64>, tensor<4x3x6xf32>, tensor<f32>) -> tensor<5x6xf32>
   // CHECK-LABEL: momentum: nn.momentum
   // CHECK-NEXT: loops: d0=5 {{[a-z]+}} d1=6
   // CHECK-NEXT: operand 0: (d0, d1)

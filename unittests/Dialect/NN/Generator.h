@@ -108,6 +108,7 @@ private:
   mlir::Operation *gatherND(llvm::StringRef);
   mlir::Operation *scatterElements(llvm::StringRef);
   mlir::Operation *scatterND(llvm::StringRef);
+  mlir::Operation *sparseSGD(llvm::StringRef);
   mlir::Operation *arg(llvm::StringRef);
   mlir::Operation *topK(llvm::StringRef);
   mlir::Operation *cumSum(llvm::StringRef);

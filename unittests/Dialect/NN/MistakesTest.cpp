@@ -143,6 +143,11 @@ TEST_F(Mistakes, OfLookUpsAndRecurrence) {
              "reduction = #nn.reduce_kind<sum>} : (tensor<5x1xi64>, "
              "tensor<5x3xf32>, tensor<6x3xf32>) -> tensor<6x3xf32>",
              "u0", 2, Mistake::BiasInEveryPart},
+        Slip{"%w: tensor<6x3xf32>, %i: tensor<5x1xi64>, %u: tensor<5x3xf32>, "
+             "%r: tensor<f32>) { %0 = nn.sparse_sgd %w, %i, %u, %r "
+             "{nn.name = \"op\"} : (tensor<6x3xf32>, tensor<5x1xi64>, "
+             "tensor<5x3xf32>, tensor<f32>) -> tensor<6x3xf32>",
+             "d0", 3, Mistake::NoBase},
         Slip{"%i: tensor<5xi64>, %v: tensor<2xf32>) { "
              "%0 = nn.one_hot %i, %v {nn.name = \"op\", axis = 1 : i64} : "
              "(tensor<5xi64>, tensor<2xf32>) -> tensor<5x6xf32>",

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Generator.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 
 using namespace mlir;
 using namespace soap;
@@ -89,6 +90,19 @@ Operation *Generator::scatterND(StringRef) {
   return builder.create<ScatterNDOp>(loc, type(data), at, values, x,
                                      reduction(), DenseI64ArrayAttr(),
                                      DenseI64ArrayAttr());
+}
+
+Operation *Generator::sparseSGD(StringRef) {
+  element = random.flip() ? builder.getF32Type() : builder.getF64Type();
+  List indexed = shape(1, 2), inner = shape(0, 1), outer = shape(0, 2);
+  List table = indexed, indices = outer, slices = outer;
+  table.append(inner);
+  slices.append(inner);
+  indices.push_back(indexed.size());
+  Value w = argument(table), at = argument(indices, indexType());
+  Value values = argument(slices), rate = argument({});
+  return builder.create<SparseSGDOp>(loc, type(table), w, at, values, rate,
+                                     DenseI64ArrayAttr(), DenseI64ArrayAttr());
 }
 
 Operation *Generator::arg(StringRef kind) {

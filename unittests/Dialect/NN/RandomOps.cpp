@@ -349,7 +349,8 @@ ArrayRef<Generator::Entry> Generator::entries() {
       {"nn.dropout", &Generator::dropout, E::Floats},
       {"nn.fused", &Generator::fused, E::Floats},
       {"nn.attention", &Generator::attention, E::Floats},
-      {"nn.fused_reduce", &Generator::fused, E::Floats}};
+      {"nn.fused_reduce", &Generator::fused, E::Floats},
+      {"nn.sparse_sgd", &Generator::sparseSGD, E::Floats}};
   return table;
 }
 

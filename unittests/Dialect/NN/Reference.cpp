@@ -493,6 +493,7 @@ Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
       .Case([&](GatherNDOp op) { return gatherND(op, operands); })
       .Case([&](ScatterElementsOp op) { return scatterElements(op, operands); })
       .Case([&](ScatterNDOp op) { return scatterND(op, operands); })
+      .Case([&](SparseSGDOp op) { return sparseSGD(op, operands); })
       .Case<ArgMaxOp, ArgMinOp>([&](auto op) {
         return argOf(op.getResult(), operands[0], op.getAxis(),
                      op.getKeepdims(), isa<ArgMinOp>(op), op.getSelectLast());

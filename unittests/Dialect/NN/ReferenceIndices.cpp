@@ -151,19 +151,37 @@ Tensor soap::nn::test::scatterElements(ScatterElementsOp op,
   return result;
 }
 
-Tensor soap::nn::test::scatterND(ScatterNDOp op, ArrayRef<Tensor> operands) {
-  const Tensor &indices = operands[0], &updates = operands[1];
-  Tensor result = startOf(op, operands);
+/// Calls `update(element, update)` for all elements of slices of `table`.
+template <typename Op>
+static void forEachUpdate(Op op, const Tensor &indices, const Tensor &updates,
+                          Tensor &table,
+                          llvm::function_ref<void(double &, double)> update) {
   size_t outer = indices.shape.size() - 1;
   forEachIndex(updates.shape, [&](ArrayRef<int64_t> index) {
-    auto rows = rowsAt(op, indices, index.take_front(outer), result.shape, 0);
+    auto rows = rowsAt(op, indices, index.take_front(outer), table.shape, 0);
     if (!rows)
       return;
     SmallVector<int64_t> at(*rows);
     llvm::append_range(at, index.drop_front(outer));
-    double &element = result.at(at);
-    element = joined(op.getReduction(), element, updates.at(index));
+    update(table.at(at), updates.at(index));
   });
+}
+
+Tensor soap::nn::test::scatterND(ScatterNDOp op, ArrayRef<Tensor> operands) {
+  Tensor result = startOf(op, operands);
+  forEachUpdate(op, operands[0], operands[1], result,
+                [&](double &element, double update) {
+                  element = joined(op.getReduction(), element, update);
+                });
+  return result;
+}
+
+Tensor soap::nn::test::sparseSGD(SparseSGDOp op, ArrayRef<Tensor> operands) {
+  Tensor result = operands[0];
+  double rate = operands[3].data[0];
+  forEachUpdate(
+      op, operands[1], operands[2], result,
+      [&](double &element, double slice) { element -= rate * slice; });
   return result;
 }
 

@@ -9,6 +9,7 @@
 #define SOAP_UNITTESTS_NN_REFERENCEOPS_H
 
 #include "Reference.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 
 namespace soap::nn::test {
 
@@ -26,6 +27,7 @@ Tensor gatherElements(GatherElementsOp op, llvm::ArrayRef<Tensor> operands);
 Tensor gatherND(GatherNDOp op, llvm::ArrayRef<Tensor> operands);
 Tensor scatterElements(ScatterElementsOp op, llvm::ArrayRef<Tensor> operands);
 Tensor scatterND(ScatterNDOp op, llvm::ArrayRef<Tensor> operands);
+Tensor sparseSGD(SparseSGDOp op, llvm::ArrayRef<Tensor> operands);
 /// The result of nn.arg_max, or nn.arg_min if `smallest`.
 Tensor argOf(mlir::Value result, const Tensor &x, int64_t axis, bool keepdims,
              bool smallest, bool last);

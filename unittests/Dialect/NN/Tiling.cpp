@@ -8,6 +8,7 @@
 #include "Tiling.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Verifier.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include <cmath>
 
 using namespace mlir;
@@ -81,7 +82,7 @@ std::vector<Tensor> Tiling::randomOperands(Operation *op, Random &random) {
   if (auto gather = dyn_cast<GatherOp>(op))
     rows = gather.getData().getType().getDimSize(gather.getAxis()) + 1;
   if (isa<GatherElementsOp, GatherNDOp, ScatterElementsOp, ScatterNDOp,
-          OneHotOp>(op))
+          SparseSGDOp, OneHotOp>(op))
     rows = 4;
   for (auto [operand, shape] :
        llvm::zip_equal(op->getOperands(), operandShapes(op))) {

@@ -150,8 +150,12 @@ static void compare(const CompiledOps &compiled, size_t index,
                               /*channelsLast=*/false));
   }
   std::vector<void *> buffers;
+  if (compiled.calls[index].overwritesFirst)
+    memory.back() = memory.front();
   for (std::vector<char> &bytes : memory)
     buffers.push_back(bytes.data());
+  if (compiled.calls[index].overwritesFirst)
+    buffers.front() = buffers.back();
   compiled.call(index, buffers);
   for (auto [number, tensor] : llvm::enumerate(expected)) {
     Type element = getElementTypeOrSelf(op->getResult(number));
@@ -189,6 +193,7 @@ static void check(StringRef kind, bool channelsLast = false) {
 
 TEST(GradientKernels, Schedule) { check("nn.schedule"); }
 TEST(GradientKernels, SGD) { check("nn.sgd"); }
+TEST(GradientKernels, SparseSGD) { check("nn.sparse_sgd"); }
 TEST(GradientKernels, Momentum) { check("nn.momentum"); }
 TEST(GradientKernels, Adam) { check("nn.adam"); }
 TEST(GradientKernels, ConvBackwardFilter) { check("nn.conv_backward_filter"); }

@@ -20,8 +20,9 @@
 // call one.
 //
 // Aliasing: a result may be the very buffer of one operand if the call says so
-// (NativeKernelCall::inPlace). Any other overlap of a result with an operand or
-// another result is undefined.
+// (NativeKernelCall::inPlace), or has to be that of the first operand, which
+// the caller then copies there (overwritesFirst). Any other overlap of a result
+// with an operand or another result is undefined.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,6 +52,8 @@ struct NativeKernelCall {
   llvm::SmallVector<int64_t, 4> sizes; ///< What to pass as `sizes`.
   /// Operands whose buffer the result may overwrite.
   llvm::SmallBitVector inPlace;
+  /// Whether the result is made of what its buffer holds, the first operand.
+  bool overwritesFirst = false;
 };
 
 /// The kernels of one program: a view of a nested `module @kernels`, which
@@ -77,8 +80,8 @@ public:
 
   /// The kernel that computes several such operations, those of `body`, one
   /// behind the other: its operands are the arguments of the block, its results
-  /// what the terminator hands on. All tensors are row-major, and nothing may
-  /// overlap.
+  /// what the terminator hands on. All tensors are row-major, nothing may
+  /// overlap, and no operation overwrites its first operand.
   mlir::FailureOr<NativeKernelCall> getOrCreate(mlir::Block &body);
 
   /// Number of kernels, the size of soap_native_kernels.

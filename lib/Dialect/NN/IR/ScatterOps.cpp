@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tables.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 
 using namespace mlir;
 using namespace soap;
@@ -47,6 +48,25 @@ static LogicalResult verifyStore(Op op) {
     return op.emitOpError()
            << "expected a result of shape " << toString(shapeOf(op.getData()))
            << ", got: " << toString(shapeOf(op.getResult()));
+  return success();
+}
+
+/// Checks indices of slices of a result of shape `shape`, and the shape of the
+/// slices, which messages call `what`.
+static LogicalResult verifySlices(Operation *op, StringRef what,
+                                  ArrayRef<int64_t> shape,
+                                  ArrayRef<int64_t> indices,
+                                  ArrayRef<int64_t> slices) {
+  if (indices.empty() || indices.back() > static_cast<int64_t>(shape.size()))
+    return op->emitOpError()
+           << "expected indices of at most " << shape.size()
+           << " dimensions in their last one, got: " << toString(indices);
+  Shape expected(indices.drop_back());
+  llvm::append_range(expected, shape.drop_front(indices.back()));
+  if (slices != ArrayRef<int64_t>(expected))
+    return op->emitOpError()
+           << "expected " << what << " of shape " << toString(expected)
+           << ", got: " << toString(slices);
   return success();
 }
 
@@ -150,15 +170,9 @@ LogicalResult ScatterNDOp::verify() {
     return failure();
   ArrayRef<int64_t> shape = shapeOf(getResult());
   ArrayRef<int64_t> indices = shapeOf(getIndices());
-  if (indices.empty() || indices.back() > static_cast<int64_t>(shape.size()))
-    return emitOpError() << "expected indices of at most " << shape.size()
-                         << " dimensions in their last one, got: "
-                         << toString(indices);
-  Shape expected(indices.drop_back());
-  llvm::append_range(expected, shape.drop_front(indices.back()));
-  if (shapeOf(getUpdates()) != ArrayRef<int64_t>(expected))
-    return emitOpError() << "expected updates of shape " << toString(expected)
-                         << ", got: " << toString(shapeOf(getUpdates()));
+  if (failed(verifySlices(*this, "updates", shape, indices,
+                          shapeOf(getUpdates()))))
+    return failure();
   return verifyTables(*this, shape.take_front(indices.back()));
 }
 
@@ -189,13 +203,77 @@ FailureOr<SmallVector<Value>> ScatterNDOp::buildLocal(OpBuilder &builder,
   return buildStore(*this, builder, operands, tile);
 }
 
+/// Makes a store of slices a tile of its table, whose loops are the first ones.
+template <typename Op>
+static void shiftIndexed(Op op, const LocalTile &tile) {
+  auto count = static_cast<int>(shapeOf(op.getIndices()).back());
+  shiftTables(op, tile, llvm::to_vector(llvm::seq(0, count)));
+}
+
 void ScatterNDOp::setLocalAccess(const LocalTile &tile) {
-  SmallVector<int> loops;
-  for (int64_t i = 0; i != shapeOf(getIndices()).back(); ++i)
-    loops.push_back(i);
-  shiftTables(*this, tile, loops);
+  shiftIndexed(*this, tile);
 }
 
 double ScatterNDOp::getFlops(const LocalTile &tile) {
   return getReduction() ? volume(tile.operandBoxes[1]) : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// nn.sparse_sgd
+//===----------------------------------------------------------------------===//
+
+LogicalResult SparseSGDOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  ArrayRef<int64_t> indices = shapeOf(getIndices());
+  Type element = elementType(getResult());
+  if (getW().getType() != getResult().getType())
+    return emitOpError() << "expected w of the result's type "
+                         << getResult().getType()
+                         << ", got: " << getW().getType();
+  for (auto [name, value] :
+       {std::pair("slices", getSlices()), std::pair("a rate", getRate())})
+    if (elementType(value) != element)
+      return emitOpError() << "expected " << name << " of " << element
+                           << ", got: " << elementType(value);
+  if (!shapeOf(getRate()).empty())
+    return emitOpError() << "expected a scalar as rate, got: "
+                         << getRate().getType();
+  if (failed(
+          verifySlices(*this, "slices", shape, indices, shapeOf(getSlices()))))
+    return failure();
+  return verifyTables(*this, shape.take_front(indices.back()));
+}
+
+PartitionSpec SparseSGDOp::getPartitionSpec() {
+  PartitionSpec spec;
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  ArrayRef<int64_t> indices = shapeOf(getIndices());
+  addDimLoops(spec, shape);
+  unsigned rank = shape.size(), indexed = indices.back();
+  ValueAccess at, slices;
+  for (int64_t size : indices.drop_back())
+    at.dims.push_back(DimAccess::whole(size));
+  slices = at;
+  at.dims.push_back(DimAccess::whole(indexed));
+  for (unsigned i = indexed; i != rank; ++i)
+    slices.dims.push_back(DimAccess::identity(i));
+  spec.operands = {identityAccess(rank), at, slices, ValueAccess()};
+  spec.results = {identityAccess(rank)};
+  return spec;
+}
+
+void SparseSGDOp::setLocalAccess(const LocalTile &tile) {
+  shiftIndexed(*this, tile);
+}
+
+double SparseSGDOp::getFlops(const LocalTile &tile) {
+  return 2.0 * volume(tile.operandBoxes[2]);
+}
+
+// A slice is read, and its place in w read and written: none twice, as they are
+// not known.
+double SparseSGDOp::getBytes(const LocalTile &tile) {
+  double slices = boxBytes(getSlices(), tile.operandBoxes[2]);
+  return boxBytes(getIndices(), tile.operandBoxes[1]) + slices +
+         2 * std::min(slices, boxBytes(getW(), tile.operandBoxes[0]));
 }

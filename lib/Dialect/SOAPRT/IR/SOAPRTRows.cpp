@@ -78,6 +78,11 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("expected a soaprt.kernel, got: ") << getKernelAttr();
   if (getInPlace() != kernel.getInPlace())
     return emitOpError("expected in_place as its kernel has it");
+  if (kernel.getAnchor()->hasTrait<nn::OverwritesFirst>() &&
+      getInputs().front() != getOutputs().front())
+    return emitOpError("expected its first input as the output, over which the "
+                       "kernel writes, got: ")
+           << getInputs().front() << " and " << getOutputs().front();
   ArrayRef<int64_t> channelsLast =
       kernel.getChannelsLast().value_or(ArrayRef<int64_t>());
   int64_t number = 0;

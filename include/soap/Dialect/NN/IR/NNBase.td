@@ -90,6 +90,12 @@ def NN_Additive : NativeOpTrait<"Additive"> {
   let cppNamespace = "::soap::nn";
 }
 
+/// Its kernel writes the one result over the first operand, of the same type,
+/// most of which it leaves as it is.
+def NN_OverwritesFirst : NativeOpTrait<"OverwritesFirst"> {
+  let cppNamespace = "::soap::nn";
+}
+
 /// An operation whose only effect is its result.
 class NN_PureOp<string mnemonic, list<Trait> traits = [],
                 list<string> overrides = []> :

@@ -204,6 +204,44 @@ def NN_SGDOp : NN_UpdateOp<"sgd", (ins NN_TrainedTensor:$rate), (ins), (outs)> {
   }] # updateConstraints;
 }
 
+def NN_SparseSGDOp : NN_PureOp<"sparse_sgd", [NN_OverwritesFirst],
+    ["setLocalAccess", "getFlops", "getBytes"]> {
+  let summary = "A step of gradient descent for some slices of a table";
+  let description = [{
+    `nn.sgd` without weight decay, where the gradient is what `nn.scatter_nd`
+    adds up of `slices` at `indices` on zeros: in row-major order of the indices
+    each slice of w becomes `w - rate * slice`, and the others stay as they are.
+    Nothing else of the size of w is read or made, and w is changed where it
+    lies, if nothing reads the old value later.
+
+    Indices, `bases` and `table_sizes` are those of `nn.scatter_nd`, slices its
+    updates.
+
+    Loops: `d0 .. dk`; w and result `(d0, .., dk)`, indices
+    `([U0], .., [Uj], [K])`, slices `([U0], .., [Uj], dK, .., dk)`, rate `()`.
+
+    Example:
+
+    ```mlir
+    %1 = nn.sparse_sgd %w, %i, %g, %rate {nn.name = "embedding.update"}
+      : (tensor<1000x64xf32>, tensor<8x1xi64>, tensor<8x64xf32>, tensor<f32>)
+      -> tensor<1000x64xf32>
+    ```
+
+    Constraints:
+    - indices and slices are as for `nn.scatter_nd`
+    - w and result have one type, slices its element type; the rate is a scalar
+      of that
+  }];
+  let arguments = (ins NN_TrainedTensor:$w, NN_IndexTensor:$indices,
+      NN_TrainedTensor:$slices, NN_TrainedTensor:$rate,
+      OptionalAttr<DenseI64ArrayAttr>:$bases,
+      OptionalAttr<DenseI64ArrayAttr>:$table_sizes);
+  let results = (outs NN_TrainedTensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def NN_MomentumOp : NN_UpdateOp<"momentum",
     (ins NN_TrainedTensor:$velocity, NN_TrainedTensor:$rate),
     (ins F64Attr:$momentum, UnitAttr:$nesterov),

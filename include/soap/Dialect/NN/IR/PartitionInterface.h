@@ -116,6 +116,13 @@ inferKinds(PartitionOpInterface op, llvm::ArrayRef<DimTraits> operandTraits);
 template <typename ConcreteType>
 class PerElement : public mlir::OpTrait::TraitBase<ConcreteType, PerElement> {};
 
+/// Trait of operations whose kernel writes the one result over the first
+/// operand, of the same type, most of which it leaves as it is: whoever calls
+/// it copies the operand to where the result is to be, unless it lies there.
+template <typename ConcreteType>
+class OverwritesFirst
+    : public mlir::OpTrait::TraitBase<ConcreteType, OverwritesFirst> {};
+
 /// Trait of operations that are additive in all their operands together:
 /// applied to parts of sums, they give parts of a sum.
 template <typename ConcreteType>

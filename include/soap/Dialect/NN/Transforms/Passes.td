@@ -385,6 +385,41 @@ def BuildTrainingStepPass
   ];
 }
 
+def SparseUpdatesPass : Pass<"nn-sparse-updates", "::mlir::func::FuncOp"> {
+  let summary = "Update the slices of a table that a step looked up, alone";
+  let description = [{
+    The gradient of a look-up is zeros with some slices, as many as were looked
+    up, and plain gradient descent without weight decay changes nothing where
+    it is zero. So the update is made of the slices:
+
+    ```mlir
+    %g = nn.scatter_nd %i, %dy {nn.name = "g", reduction = #nn.reduce_kind<sum>}
+    %new = nn.sgd %w, %g, %rate {nn.name = "w.update"}
+    // becomes
+    %new = nn.sparse_sgd %w, %i, %dy, %rate {nn.name = "w.update"}
+    ```
+
+    A gradient that is a sum (several look-ups in one table, a table that is a
+    factor of a product as well, micro-batches) is taken apart; what is left of
+    it is the gradient of the nn.sgd, and an nn.sparse_sgd follows for each
+    look-up. Each is a member of the group of the update and part of it
+    (`nn.update`).
+
+    Devices that hold copies of a table exchange the slices of all samples, in
+    place of sums of the size of the table; each then makes the same update, in
+    the same order, so the result is that of one device to the bit.
+
+    Stay as they are: updates with weight decay, with a scale of the gradient
+    (the norm of which is of the whole, and `--loss-scale`), with momentum and
+    of Adam, which change what has no gradient; look-ups with more elements than
+    the table; look-ups along another dim than the first, whose gradients are
+    transposed.
+  }];
+  let statistics = [
+    Statistic<"numSlices", "slices", "Look-ups whose slices are updated"> ];
+  let dependentDialects = ["::soap::nn::NNDialect"];
+}
+
 def RecomputePass : Pass<"nn-recompute", "::mlir::func::FuncOp"> {
   let summary = "Make values of the forward pass again for the backward pass";
   let description = [{

@@ -54,6 +54,8 @@ def SOAPRT_LaunchOp : SOAPRT_RowOp<"launch", (ins
     - the kernel exists; inputs and outputs have the number, shapes and element
       types of its arguments and results, and those and no others have channels
       last of which the kernel says so
+    - the first input is the output if the kernel overwrites it (trait
+      OverwritesFirst of its operation)
     - `constants` are indices of inputs, and these are in the parameter arena
     - `in_place` is that of the kernel; the input and the one output are whole
       buffers of one type, and no other input is in that of either
