@@ -7,7 +7,7 @@
   python -m fidelity products [--runs=N]                               a product split by samples and by channels
 
 Run it with PYTHONPATH=benchmarks and build/venv/bin/python, after a build in build/release, on a quiet machine with two
-cores. A row is NETWORK.BATCH[.slow]: ten strategies on two devices of one core. Their kernels are measured first
+cores. A row is NETWORK.BATCH[.slow|.train]: ten strategies on two devices of one core. Their kernels are measured first
 (soap-compile --cost=measured); then all are compiled again on what is known, and run in turn, in an order that is
 shuffled again and again. Kernels are measured again in between, and steps simulated on these, too: what the error loses
 by that is what the machine changed meanwhile. Runs that measure kernels and runs that measure steps are never the same.
@@ -108,7 +108,7 @@ def print_table(rows, strategies):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "table", "simulate", "list", "products"))
-    parser.add_argument("--only", default="", metavar="REGEX", help="rows: NETWORK.BATCH[.slow]")
+    parser.add_argument("--only", default="", metavar="REGEX", help="rows: NETWORK.BATCH[.slow|.train]")
     parser.add_argument("--runs", type=int, default=20, help="of every strategy")
     parser.add_argument("--iterations", type=int, default=7, help="steps of a run, whose median counts")
     parser.add_argument("--budget", type=float, default=60, metavar="SECONDS", help="of searching and measuring")

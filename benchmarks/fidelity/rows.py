@@ -22,6 +22,7 @@ ZOO = {
     "bert_base": {"seq": 16},
     "bert_base_128": {"seq": 128},
     "gpt2_small": {"seq": 16, "layers": 4},
+    "gpt2_small_2": {"seq": 128, "layers": 2},
     "rnnlm": {},
     "nmt": {},
     "transformer": {"seq": 16, "layers": 2},
@@ -34,6 +35,8 @@ LIGHT_MODELS = ("resnet50", "squeezenet", "bvlc_alexnet", "densenet121", "incept
 BATCHES = (1, 4)
 SLOW_LINK = "500MB/s:100us"
 SLOW = ("resnet50", "rnnlm", "bert_base")
+# Steps of training at the batch behind; networks of the zoo with a loss.
+TRAINED = {"resnet50": 4, "rnnlm": 4, "gpt2_small_2": 1}
 NAMED = ("single", "data-parallel", "model-parallel", "tensor-parallel", "spatial")
 STRATEGIES = (("found", ("search",)), *((name, (name,)) for name in NAMED),
               *((f"random {seed}", ("random", f"--seed={seed}")) for seed in range(1, 5)))
@@ -47,11 +50,11 @@ def run_tool(*command, environment=None):
 
 
 class Row:
-    """One network at one batch on two one-core devices, perhaps over a slow link."""
+    """One network at one batch on two one-core devices, perhaps over a slow link, or a step of its training."""
 
-    def __init__(self, network, batch, slow=False):
-        self.network, self.batch, self.slow = network, batch, slow
-        self.name = f"{network}.{batch}" + (".slow" if slow else "")
+    def __init__(self, network, batch, slow=False, train=False):
+        self.network, self.batch, self.slow, self.train = network, batch, slow, train
+        self.name = f"{network}.{batch}" + (".slow" if slow else "") + (".train" if train else "")
         self.file = RESULTS / f"{self.name}.json"
         self.work = RESULTS / self.name
 
@@ -59,12 +62,16 @@ class Row:
         return json.loads(self.file.read_text()) if self.file.exists() else None
 
     def model(self):
-        if self.network not in ZOO:
+        if self.network not in ZOO and not self.train:
             return LIGHT / f"light_{self.network}.onnx"
         path = self.work / "model.onnx"
         if not path.exists():
-            zoo.save(str(path), self.network.removesuffix("_128"), **ZOO[self.network])
+            name = self.network.removesuffix("_128").removesuffix("_2")
+            zoo.save(str(path), name, loss=self.train, **ZOO.get(self.network, {}))
         return path
+
+    def training(self):
+        return ["--train=sgd", "--lr=0.001", "--loss=output", "--no-eval"] if self.train else []
 
     def link(self):
         return [f"--link={SLOW_LINK}"] if self.slow else []
@@ -72,7 +79,7 @@ class Row:
     def compile(self, limits, strategy, costs, stem, *more):
         """Compiles to STEM.so; what the command says in JSON, and the simulated step in ms."""
         options = [f"--batch={self.batch}", "--init-weights=random:1", "--devices=2", "--cores-per-device=1",
-                   "--no-reference", f"--budget={limits.budget}", *self.link()]
+                   "--no-reference", f"--budget={limits.budget}", *self.link(), *self.training()]
         exported = self.work / f"{stem}.json"
         text = run_tool(limits.build_dir / "bin" / "soap-compile", self.model(), *options, f"--cost={costs}",
                         f"--strategy={strategy[0]}", *strategy[1:], "--json", f"--export-strategy={exported}",
@@ -179,9 +186,10 @@ def write(path, value):
 
 
 def all_rows():
-    networks = (*LIGHT_MODELS, *ZOO)
+    networks = (*LIGHT_MODELS, *(name for name in ZOO if name != "gpt2_small_2"))
     return ([Row(network, batch) for network in networks for batch in BATCHES]
-            + [Row(network, BATCHES[-1], slow=True) for network in SLOW])
+            + [Row(network, BATCHES[-1], slow=True) for network in SLOW]
+            + [Row(network, batch, train=True) for network, batch in TRAINED.items()])
 
 
 def interval(values):

@@ -15,22 +15,45 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/xxhash.h"
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 using namespace soap;
 namespace json = llvm::json;
 namespace fs = llvm::sys::fs;
 
-int64_t MeasuredKernel::ns() const {
-  if (runs.empty())
-    return 0;
-  std::vector<int64_t> sorted = runs;
+/// The smaller one of two; `otherwise` if there are none.
+template <typename T>
+static T medianOf(std::vector<T> values, T otherwise) {
+  if (values.empty())
+    return otherwise;
   auto middle =
-      sorted.begin() + static_cast<ptrdiff_t>((sorted.size() - 1) / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
+      values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+/// Appends a value, and forgets the oldest ones beyond `most`.
+template <typename T>
+static void keepNewest(std::vector<T> &values, T value, size_t most) {
+  values.push_back(value);
+  if (values.size() > most)
+    values.erase(values.begin());
+}
+
+int64_t MeasuredKernel::ns() const { return medianOf<int64_t>(runs, 0); }
+
+double MeasuredCosts::slowdown(llvm::StringRef baseline) const {
+  auto known = slowdowns_.find(baseline.str());
+  return known == slowdowns_.end() ? 1 : medianOf(known->second, 1.0);
+}
+
+int64_t MeasuredCosts::cost(const MeasuredKernel &kernel) const {
+  return std::llround(static_cast<double>(kernel.ns()) *
+                      slowdown(kernel.baseline));
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,7 +87,24 @@ static MeasuredKernel readKernel(detail::JSONReader &reader,
       reader.fail(where + ": expected times in ns in 'runs'");
     kernel.runs.push_back(ns.value_or(0));
   }
+  kernel.baseline = entry.getString("baseline").value_or("").str();
   return kernel;
+}
+
+static std::vector<double> readSlowdowns(detail::JSONReader &reader,
+                                         const json::Value &value,
+                                         llvm::StringRef baseline) {
+  std::vector<double> result;
+  const json::Array *list = value.getAsArray();
+  bool isGood = list && list->size() <= MeasuredCosts::mostSlowdowns;
+  for (const json::Value &each : isGood ? *list : json::Array()) {
+    result.push_back(each.getAsNumber().value_or(0));
+    isGood &= result.back() > 0 && std::isfinite(result.back());
+  }
+  if (!isGood)
+    reader.fail("expected up to " + llvm::Twine(MeasuredCosts::mostSlowdowns) +
+                " numbers above 0 for baseline '" + baseline + "'");
+  return result;
 }
 
 llvm::Expected<MeasuredCosts> MeasuredCosts::parse(llvm::StringRef text,
@@ -82,6 +122,10 @@ llvm::Expected<MeasuredCosts> MeasuredCosts::parse(llvm::StringRef text,
         kind + "\" and an array 'entries'");
   MeasuredCosts result(kind.str());
   detail::JSONReader reader;
+  if (const json::Object *baselines = root->getObject("baselines"))
+    for (const auto &[baseline, slowdowns] : *baselines)
+      result.slowdowns_[baseline.str()] =
+          readSlowdowns(reader, slowdowns, baseline.str());
   for (auto [index, element] : llvm::enumerate(*entries)) {
     std::string where = "entry " + std::to_string(index);
     const json::Object *entry = element.getAsObject();
@@ -114,12 +158,19 @@ std::string MeasuredCosts::toJSON() const {
   json.object([&] {
     json.attribute("format", "soap-costs");
     json.attribute("device_kind", kind_);
+    if (!slowdowns_.empty())
+      json.attributeObject("baselines", [&] {
+        for (const auto &[baseline, slowdowns] : slowdowns_)
+          json.attribute(baseline, json::Array(slowdowns));
+      });
     json.attributeArray("entries", [&] {
       for (const auto &[key, kernel] : kernels_)
         json.object([&, &key = key, &kernel = kernel] {
           json.attribute("key", key);
-          json.attribute("ns", kernel.ns());
+          json.attribute("ns", cost(kernel));
           json.attribute("runs", json::Array(kernel.runs));
+          if (!kernel.baseline.empty())
+            json.attribute("baseline", kernel.baseline);
           detail::writeNumber(json, "flops", kernel.work.flops);
           detail::writeNumber(json, "bytes", kernel.work.bytes);
           detail::writeNumber(json, "bytes_again", kernel.work.bytesAgain);
@@ -135,33 +186,48 @@ std::string MeasuredCosts::toJSON() const {
   return text;
 }
 
-void MeasuredCosts::add(llvm::StringRef key, int64_t ns,
-                        const KernelWork &work) {
-  MeasuredKernel &kernel = kernels_[key.str()];
-  kernel.work = work;
-  kernel.runs.push_back(ns);
-  if (kernel.runs.size() > MeasuredKernel::mostRuns)
-    kernel.runs.erase(kernel.runs.begin());
-}
-
-void MeasuredCosts::add(const MeasuredCosts &other) {
-  for (const auto &[key, kernel] : other.kernels_)
-    for (int64_t ns : kernel.runs)
-      add(key, ns, kernel.work);
+void MeasuredCosts::add(const MeasuredRun &run) {
+  for (const auto &[key, now] : run.kernels) {
+    auto [known, isNew] = kernels_.try_emplace(key);
+    MeasuredKernel &kernel = known->second;
+    if (isNew)
+      kernel.baseline = run.baseline;
+    kernel.work = now.work;
+    int64_t ns = std::llround(now.ns / slowdown(kernel.baseline));
+    keepNewest(kernel.runs, std::max<int64_t>(1, ns), MeasuredKernel::mostRuns);
+  }
+  double before = slowdown(run.baseline);
+  keepNewest(slowdowns_[run.baseline], before * run.slowdown, mostSlowdowns);
 }
 
 //===----------------------------------------------------------------------===//
 // Machines whose speed changes
 //===----------------------------------------------------------------------===//
 
-/// By how much times of a device have to be multiplied to be comparable with
-/// those that are known. 1 if too few are known of what ran there.
-static double speedBeside(const TimedModel::Measurement &now,
-                          const MeasuredCosts &costs, uint32_t device) {
+namespace {
+/// What known kernels took on a device, and what they cost.
+struct KnownWork {
+  double measured = 0, cost = 0;
+  std::map<std::string, double> baselines; ///< What those of each took.
+
+  /// By how much times of the device have to be multiplied to be costs.
+  double factor() const { return measured > 0 ? cost / measured : 1; }
+  void add(const std::string &baseline, double ns, double known) {
+    measured += ns;
+    cost += known;
+    baselines[baseline] += ns;
+  }
+};
+} // namespace
+
+/// Nothing if too little is known of what ran there.
+static KnownWork workOn(const TimedModel::Measurement &now,
+                        const MeasuredCosts &costs, uint32_t device) {
   // Half of the time of a step stands for all of it, and so does a reference
   // that ran there, whose kernels are all known.
   constexpr double leastShare = 0.5;
-  double known = 0, measured = 0, all = 0;
+  KnownWork work;
+  double all = 0;
   bool hasReference = false;
   for (const KernelTimes *times : {&now.kernels, &now.reference})
     for (const auto &[kernel, time] : *times) {
@@ -174,31 +240,55 @@ static double speedBeside(const TimedModel::Measurement &now,
       auto before = costs.kernels().find(kernel.second);
       if (before == costs.kernels().end())
         continue;
-      measured += ns;
-      known += samples * static_cast<double>(before->second.ns());
+      auto cost = static_cast<double>(costs.cost(before->second));
+      work.add(before->second.baseline, ns, samples * cost);
     }
-  bool isEnough =
-      measured > 0 && (measured >= leastShare * all || hasReference);
-  return isEnough ? known / measured : 1;
+  bool isEnough = work.measured >= leastShare * all || hasReference;
+  return isEnough ? work : KnownWork();
 }
 
-std::map<std::string, double>
-soap::comparableTimes(const TimedModel::Measurement &now,
-                      const MeasuredCosts &costs) {
-  std::map<uint32_t, double> speeds;
+/// A name that no other process gives.
+static std::string newBaseline() {
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  auto count = std::chrono::duration_cast<std::chrono::nanoseconds>(now);
+  return llvm::utohexstr(static_cast<uint64_t>(count.count()),
+                         /*LowerCase=*/true) +
+         "-" +
+         llvm::utohexstr(llvm::sys::Process::getProcessId(),
+                         /*LowerCase=*/true);
+}
+
+MeasuredRun soap::comparableTimes(const TimedModel::Measurement &now,
+                                  const MeasuredCosts &costs) {
+  std::map<uint32_t, KnownWork> devices;
   std::map<std::string, std::pair<double, double>> sums; // Of ns, of samples.
   for (const auto &[kernel, time] : now.kernels) {
-    auto [speed, isNew] = speeds.try_emplace(kernel.first, 1);
+    auto [device, isNew] = devices.try_emplace(kernel.first);
     if (isNew)
-      speed->second = speedBeside(now, costs, kernel.first);
+      device->second = workOn(now, costs, kernel.first);
     auto &[ns, samples] = sums[kernel.second];
-    ns += speed->second * static_cast<double>(time.samples) *
+    ns += device->second.factor() * static_cast<double>(time.samples) *
           static_cast<double>(time.ns);
     samples += static_cast<double>(time.samples);
   }
-  std::map<std::string, double> result;
+  MeasuredRun result;
   for (const auto &[key, sum] : sums)
-    result[key] = sum.first / sum.second;
+    result.kernels[key].ns = sum.first / sum.second;
+  KnownWork all;
+  for (const auto &[device, work] : devices) {
+    all.measured += work.measured;
+    all.cost += work.cost;
+    for (const auto &[baseline, ns] : work.baselines)
+      all.baselines[baseline] += ns;
+  }
+  if (all.cost <= 0 || all.measured <= 0) {
+    result.baseline = newBaseline();
+    return result;
+  }
+  result.slowdown = all.measured / all.cost;
+  result.baseline = std::max_element(all.baselines.begin(), all.baselines.end(),
+                                     llvm::less_second())
+                        ->first;
   return result;
 }
 
@@ -214,7 +304,7 @@ std::string soap::measuredCostsPath(const Target &target, int32_t devices,
     return "";
   // Kernels are as the compiler makes them and the runtime chooses them: when
   // either changes, costs get another name, and are measured again.
-  constexpr llvm::StringLiteral form = "; form 3";
+  constexpr llvm::StringLiteral form = "; form 4";
   std::string machine = target.getMachineName() + "; SOAP " + soap_version() +
                         "; LLVM " LLVM_VERSION_STRING + variant.str() +
                         form.str();
@@ -268,15 +358,16 @@ MeasuredCostsLock::~MeasuredCostsLock() {
 
 llvm::Expected<MeasuredCosts>
 soap::extendMeasuredCosts(const MeasuredCostsLock &, llvm::StringRef path,
-                          llvm::StringRef kind, const MeasuredCosts &more) {
+                          llvm::StringRef kind, const MeasuredRun &run) {
   llvm::Expected<MeasuredCosts> all = MeasuredCosts::load(path, kind);
   if (!all) {
     llvm::consumeError(all.takeError());
     all = MeasuredCosts(kind.str());
   }
-  all->add(more);
-  if (!more.kernels().empty())
-    if (llvm::Error error = writeWholeFile(path, all->toJSON()))
-      return std::move(error);
+  if (run.kernels.empty())
+    return all;
+  all->add(run);
+  if (llvm::Error error = writeWholeFile(path, all->toJSON()))
+    return std::move(error);
   return all;
 }

@@ -188,16 +188,16 @@ llvm::Error KernelMeasurer::time(TimedModel &model, const OperatorGraph &graph,
       model.timeKernels(wanted, spread, mostSeconds, reference_.get());
   if (!measurement)
     return measurement.takeError();
-  std::map<std::string, double> times = comparableTimes(*measurement, costs_);
-  MeasuredCosts run(setting_.target->getName().str());
+  MeasuredRun times = comparableTimes(*measurement, costs_);
+  MeasuredRun run{times.baseline, times.slowdown, {}};
   for (const auto &[key, work] : kernelsOf(graph, strategy)) {
-    auto known = times.find(key);
-    if (known == times.end()) {
+    auto measured = times.kernels.find(key);
+    if (measured == times.kernels.end()) {
       unmet_.insert(key);
       continue;
     }
     statistics_.kernels += !costs_.kernels().count(key);
-    run.add(key, std::max<int64_t>(1, std::llround(known->second)), work);
+    run.kernels[key] = {measured->second.ns, work};
   }
   ++statistics_.runs;
   costs_.add(run);

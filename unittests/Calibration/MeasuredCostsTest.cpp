@@ -33,19 +33,19 @@ protected:
   }
   ~MeasuredCostsTest() override { (void)fs::remove_directories(folder_); }
 
-  static MeasuredCosts one(const std::string &key, int64_t ns) {
-    MeasuredCosts costs("cpu");
+  static MeasuredRun one(const std::string &key, int64_t ns,
+                         Precision precision = Precision::F32) {
     KernelWork work;
     work.flops = 3;
     work.bytes = 0.1 + 0.2; // No short decimal.
     work.depth = 7;
-    costs.add(key, ns, work);
-    return costs;
+    work.precision = precision;
+    return {"first", 1, {{key, {static_cast<double>(ns), work}}}};
   }
-  MeasuredCosts extend(const MeasuredCosts &more) {
+  MeasuredCosts extend(const MeasuredRun &run) {
     auto lock = MeasuredCostsLock::take(path_, 60);
     EXPECT_TRUE(static_cast<bool>(lock));
-    return llvm::cantFail(extendMeasuredCosts(**lock, path_, "cpu", more));
+    return llvm::cantFail(extendMeasuredCosts(**lock, path_, "cpu", run));
   }
   std::string text() {
     return llvm::cantFail(readRegularFile(path_))->getBuffer().str();
@@ -56,10 +56,8 @@ protected:
 
 TEST_F(MeasuredCostsTest, PrecisionsAreKept) {
   MeasuredCosts costs("cpu");
-  KernelWork work;
-  costs.add("a", 1, work);
-  work.precision = Precision::BF16;
-  costs.add("b", 1, work);
+  costs.add(one("a", 1));
+  costs.add(one("b", 1, Precision::BF16));
   llvm::Expected<MeasuredCosts> again =
       MeasuredCosts::parse(costs.toJSON(), "cpu");
   ASSERT_TRUE(static_cast<bool>(again)) << llvm::toString(again.takeError());
@@ -71,18 +69,19 @@ TEST_F(MeasuredCostsTest, PrecisionsAreKept) {
 TEST_F(MeasuredCostsTest, TheMedianOfTheLastRunsCounts) {
   MeasuredCosts costs("cpu");
   for (int64_t ns = 1; ns <= 20; ++ns)
-    costs.add("k", ns, {});
+    costs.add(one("k", ns));
   const MeasuredKernel &kernel = costs.kernels().at("k");
   EXPECT_EQ(kernel.runs.size(), MeasuredKernel::mostRuns);
   EXPECT_EQ(kernel.ns(), 16);
   MeasuredCosts two("cpu");
-  two.add("k", 9, {});
-  two.add("k", 4, {});
+  two.add(one("k", 9));
+  two.add(one("k", 4));
   EXPECT_EQ(two.kernels().at("k").ns(), 4);
 }
 
 TEST_F(MeasuredCostsTest, ReadsWhatItWrites) {
-  MeasuredCosts costs = one("nn.relu \"1\"", 12);
+  MeasuredCosts costs("cpu");
+  costs.add(one("nn.relu \"1\"", 12));
   costs.add(one("nn.conv", 5));
   MeasuredCosts again =
       llvm::cantFail(MeasuredCosts::parse(costs.toJSON(), "cpu"));
@@ -97,7 +96,7 @@ TEST_F(MeasuredCostsTest, ReadsWhatItWrites) {
 }
 
 TEST_F(MeasuredCostsTest, IsExtendedByEveryRun) {
-  EXPECT_TRUE(extend(MeasuredCosts("cpu")).kernels().empty());
+  EXPECT_TRUE(extend(MeasuredRun()).kernels().empty());
   EXPECT_FALSE(fs::exists(path_));
   extend(one("a", 1));
   extend(one("b", 2));
@@ -185,8 +184,7 @@ TimeSummary timeOf(int64_t ns, size_t samples) { return {ns, ns, ns, samples}; }
 
 MeasuredCosts knownCosts() {
   MeasuredCosts costs("cpu");
-  costs.add("known", 1000, {});
-  costs.add("also", 4000, {});
+  costs.add({"first", 1, {{"known", {1000, {}}}, {"also", {4000, {}}}}});
   return costs;
 }
 
@@ -201,21 +199,77 @@ TEST(ComparableTimesTest, ReferenceSaysHowFastEachDeviceIs) {
                  {{1, "known"}, timeOf(500, 4)},
                  {{2, "elsewhere"}, timeOf(70, 1)},
                  {{2, "known"}, timeOf(10, 1)}};
-  std::map<std::string, double> times = comparableTimes(now, knownCosts());
-  EXPECT_EQ(times.size(), 3u);
-  EXPECT_NEAR(times["new"], (4 * 300 + 12 * 280) / 16.0, 1e-9);
-  EXPECT_NEAR(times["known"], (4 * 1000 + 1 * 10) / 5.0, 1e-9);
+  MeasuredRun run = comparableTimes(now, knownCosts());
+  EXPECT_EQ(run.kernels.size(), 3u);
+  EXPECT_NEAR(run.kernels["new"].ns, (4 * 300 + 12 * 280) / 16.0, 1e-9);
+  EXPECT_NEAR(run.kernels["known"].ns, (4 * 1000 + 1 * 10) / 5.0, 1e-9);
   // A device on which no reference ran, and little that is known.
-  EXPECT_NEAR(times["elsewhere"], 70, 1e-9);
+  EXPECT_NEAR(run.kernels["elsewhere"].ns, 70, 1e-9);
+  // Of both devices together: known kernels cost 5 * 5000 + 9 * 1000.
+  EXPECT_EQ(run.baseline, "first");
+  EXPECT_NEAR(run.slowdown, (5 * 10000 + 9 * 500) / 34000.0, 1e-9);
 }
 
 TEST(ComparableTimesTest, KernelsThatAreKnownDoWhereTheyTakeHalfOfTheTime) {
   TimedModel::Measurement now;
   now.kernels = {{{0, "known"}, timeOf(1500, 3)}, {{0, "new"}, timeOf(300, 3)}};
-  EXPECT_NEAR(comparableTimes(now, knownCosts())["new"], 200, 1e-9);
+  MeasuredRun run = comparableTimes(now, knownCosts());
+  EXPECT_NEAR(run.kernels["new"].ns, 200, 1e-9);
+  EXPECT_NEAR(run.slowdown, 1.5, 1e-9);
+  EXPECT_EQ(run.baseline, "first");
   now.kernels[{0, "new"}] = timeOf(3000, 3);
-  EXPECT_NEAR(comparableTimes(now, knownCosts())["new"], 3000, 1e-9);
-  EXPECT_NEAR(comparableTimes(now, MeasuredCosts("cpu"))["known"], 1500, 1e-9);
+  for (const MeasuredCosts &costs : {knownCosts(), MeasuredCosts("cpu")}) {
+    run = comparableTimes(now, costs);
+    EXPECT_NEAR(run.kernels["new"].ns, 3000, 1e-9);
+    EXPECT_EQ(run.slowdown, 1);
+    EXPECT_NE(run.baseline, "first");
+    EXPECT_FALSE(run.baseline.empty());
+  }
+}
+
+TEST(MeasuredCosts, AreAsLongAsKernelsMostlyTake) {
+  // Two models, each first measured at a moment of its own; the second one's
+  // was slow.
+  MeasuredCosts costs = knownCosts();
+  costs.add({"second", 1, {{"slow", {3000, {}}}}});
+  auto cost = [&](const char *key) {
+    return costs.cost(costs.kernels().at(key));
+  };
+  EXPECT_EQ(cost("slow"), 3000);
+  costs.add({"second", 0.5, {{"later", {600, {}}}}});
+  // Half of the measurements say so: the smaller one of two counts.
+  EXPECT_EQ(cost("slow"), 1500);
+  EXPECT_EQ(cost("later"), 300);
+  costs.add({"second", 1, {{"later", {310, {}}}}});
+  costs.add({"second", 1.2, {{"known", {1100, {}}}, {"new", {500, {}}}}});
+  EXPECT_EQ(cost("slow"), 1500);
+  EXPECT_EQ(cost("new"), 500);
+  // The other model stays as it is, and what is added to it has its scale.
+  EXPECT_EQ(cost("also"), 4000);
+  EXPECT_EQ(costs.kernels().at("known").runs,
+            (std::vector<int64_t>{1000, 1100}));
+  EXPECT_EQ(costs.kernels().at("new").runs, (std::vector<int64_t>{1000}));
+  // A file says what kernels cost, and what was measured.
+  std::string text = costs.toJSON();
+  MeasuredCosts again = llvm::cantFail(MeasuredCosts::parse(text, "cpu"));
+  EXPECT_EQ(again.toJSON(), text);
+  EXPECT_EQ(again.kernels().at("slow").ns(), 3000);
+  CostModel model;
+  llvm::cantFail(model.addMeasured(text));
+  EXPECT_NE(text.find("\"ns\": 1500"), std::string::npos) << text;
+  // The newest ones count.
+  for (size_t i = 0; i != MeasuredCosts::mostSlowdowns; ++i)
+    costs.add({"second", 2 / costs.slowdown("second"), {}});
+  EXPECT_EQ(cost("slow"), 6000);
+  for (const char *bad : {"1", "[0]", "[-1]", "[\"a\"]"}) {
+    auto parsed = MeasuredCosts::parse(
+        std::string(R"({"format": "soap-costs", "device_kind": "cpu", )"
+                    R"("entries": [], "baselines": {"b": )") +
+            bad + "}}",
+        "cpu");
+    EXPECT_FALSE(static_cast<bool>(parsed)) << bad;
+    llvm::consumeError(parsed.takeError());
+  }
 }
 
 TEST(TimeSummaryTest, HasMiddleAndInterval) {

@@ -33,13 +33,34 @@ struct MeasuredKernel {
   static constexpr size_t mostRuns = 9;
 
   KernelWork work;
+  std::string baseline;      ///< Whose times can be compared with these.
   std::vector<int64_t> runs; ///< The time of each, oldest first.
 
   int64_t ns() const; ///< Median of the runs; the smaller one of two.
 };
 
+/// What one measurement says.
+struct MeasuredRun {
+  /// The baseline of the kernels that were known, and how much longer these
+  /// took than they cost. A new one and 1 if none were.
+  std::string baseline;
+  double slowdown = 1;
+  struct Kernel {
+    double ns = 0; ///< What it costs.
+    KernelWork work;
+  };
+  std::map<std::string, Kernel> kernels; ///< By key.
+};
+
+/// Times of kernels on a machine whose speed changes. Times of one baseline are
+/// as if the machine always was as fast as in the first of its measurements.
+/// That may have been a slow moment, so it is known how much longer its kernels
+/// took in each measurement since, and costs are as long as they mostly took.
 class MeasuredCosts {
 public:
+  /// How many slowdowns of a baseline are kept, the newest ones.
+  static constexpr size_t mostSlowdowns = 31;
+
   explicit MeasuredCosts(std::string kind = "") : kind_(std::move(kind)) {}
 
   /// Fails if the text is no such file, or one of another kind of device.
@@ -50,10 +71,13 @@ public:
                                             llvm::StringRef kind);
   std::string toJSON() const;
 
-  /// Adds the time of a run.
-  void add(llvm::StringRef key, int64_t ns, const KernelWork &work);
-  /// Adds all runs of `other`, which are newer.
-  void add(const MeasuredCosts &other);
+  /// Adds what a measurement says. A new kernel gets its baseline.
+  void add(const MeasuredRun &run);
+  /// The median of the slowdowns of a baseline, the smaller one of two; 1 if
+  /// there are none.
+  double slowdown(llvm::StringRef baseline) const;
+  /// What a kernel costs, in ns.
+  int64_t cost(const MeasuredKernel &kernel) const;
   const std::map<std::string, MeasuredKernel> &kernels() const {
     return kernels_;
   }
@@ -61,14 +85,16 @@ public:
 private:
   std::string kind_;
   std::map<std::string, MeasuredKernel> kernels_;
+  /// By baseline, oldest first.
+  std::map<std::string, std::vector<double>> slowdowns_;
 };
 
-/// The times of all kernels that were measured, by key, in ns: means of all
-/// devices, each as if it was as fast as when the known kernels were measured.
-/// How fast it is now, those of them say that ran on it, if they took half of
-/// its time, or if there was a reference.
-std::map<std::string, double>
-comparableTimes(const TimedModel::Measurement &now, const MeasuredCosts &costs);
+/// What all kernels that were measured cost: means of their times on all
+/// devices, each as if it was as fast as known kernels cost. How fast it is
+/// now, those of them say that ran on it, if they took half of its time, or if
+/// there was a reference. The work of kernels is left out.
+MeasuredRun comparableTimes(const TimedModel::Measurement &now,
+                            const MeasuredCosts &costs);
 
 /// The file that keeps what kernels take on this machine, while so many devices
 /// with so many cores each compute: beside the calibration (calibrationPath()),
@@ -98,12 +124,12 @@ private:
   int descriptor_;
 };
 
-/// Adds runs to the file, whose lock is held, and returns all that it has then.
-/// A damaged file is replaced.
+/// Adds a run to the file, whose lock is held, and returns all that it has
+/// then. A damaged file is replaced.
 llvm::Expected<MeasuredCosts> extendMeasuredCosts(const MeasuredCostsLock &lock,
                                                   llvm::StringRef path,
                                                   llvm::StringRef kind,
-                                                  const MeasuredCosts &more);
+                                                  const MeasuredRun &run);
 
 } // namespace soap
 
