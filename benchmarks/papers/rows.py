@@ -47,8 +47,8 @@ class Row:
     def command(self, tool, model, folder, limits):
         recurrent = ["--unroll-rnn", str(UNROLLED)] if self.network in RECURRENT else []
         check = ["--check-local-optimality"] if limits.check_local_optimality else []
-        return [str(tool), str(model), f"--batch={self.batch}", "--train=sgd", *recurrent, *check,
-                f"--search={self.algorithm}",
+        return [str(tool), str(model), f"--batch={self.batch}", "--train=sgd", "--no-sparse-updates", *recurrent,
+                *check, f"--search={self.algorithm}",
                 f"--topology={self.topology(folder)}", "--emit=report", "--json", f"--budget={limits.budget}",
                 f"--proposals={limits.proposals}", f"--seed={limits.seed}",
                 f"--export-strategy={folder / 'strategy.json'}",
