@@ -407,7 +407,7 @@ def SparseUpdatesPass : Pass<"nn-sparse-updates", "::mlir::func::FuncOp"> {
 
     Devices that hold copies of a table exchange the slices of all samples, in
     place of sums of the size of the table; each then makes the same update, in
-    the same order, so the result is that of one device to the bit.
+    the same order: there are no partial sums.
 
     Stay as they are: updates with weight decay, with a scale of the gradient
     (the norm of which is of the whole, and `--loss-scale`), with momentum and
