@@ -101,19 +101,41 @@ Strategy soap::dataParallel(const OperatorGraph &graph,
                    });
 }
 
-Strategy soap::zero(const OperatorGraph &graph, const Topology &topology,
-                    int32_t devices) {
+/// Whether an update moves fewer bytes than its parameter has: it changes some
+/// slices. Who shards it has to gather the whole parameter in every step.
+static bool changesSlices(const Strategy &strategy, const OperatorGraph &graph,
+                          int32_t update) {
+  int32_t id = graph.update(update).front();
+  const GraphNode &node = graph.node(id);
+  const Degrees &degrees = strategy.configs[id].degrees;
+  const GraphValue &value = graph.value(node.results[0]);
+  Box box = resultBox(node.spec, 0, degrees, /*task=*/0, value.shape);
+  std::optional<double> moved = graph.taskWork(id, degrees, /*task=*/0).bytes;
+  return moved && *moved < static_cast<double>(volume(box)) *
+                               static_cast<double>(value.elementBytes);
+}
+
+/// Data parallel with sharded updates. `all`: also of those that change slices.
+static Strategy shardUpdates(const OperatorGraph &graph,
+                             const Topology &topology, int32_t devices,
+                             bool all) {
   Strategy strategy = dataParallel(graph, topology, devices);
   for (int32_t update = 0; update < graph.numUpdates(); ++update)
-    if (auto config = shardedUpdate(strategy, graph, update))
+    if (auto config = shardedUpdate(strategy, graph, update);
+        config && (all || !changesSlices(strategy, graph, update)))
       assignUpdate(strategy, graph, update, *config);
   deriveEnds(strategy, graph, topology);
   return strategy;
 }
 
+Strategy soap::zero(const OperatorGraph &graph, const Topology &topology,
+                    int32_t devices) {
+  return shardUpdates(graph, topology, devices, /*all=*/false);
+}
+
 Strategy soap::fullySharded(const OperatorGraph &graph,
                             const Topology &topology, int32_t devices) {
-  Strategy strategy = zero(graph, topology, devices);
+  Strategy strategy = shardUpdates(graph, topology, devices, /*all=*/true);
   for (int32_t update = 0; update < graph.numUpdates(); ++update)
     if (isUpdateApart(strategy, graph, update))
       setRegathered(strategy, graph, update, true);

@@ -175,7 +175,8 @@ Strategy modelParallel(const SearchProblem &problem, int32_t devices = 0);
 /// Data parallel, with parameters, their updates and the state of the optimizer
 /// sharded (shardedUpdate()), and gradients reduced to the shards alone:
 /// Rajbhandari et al., "ZeRO: memory optimizations toward training trillion
-/// parameter models", 2020, section 5, stages 1 and 2.
+/// parameter models", 2020, section 5, stages 1 and 2. But for parameters of
+/// which an update changes some slices: each device keeps them whole.
 Strategy zero(const OperatorGraph &graph, const Topology &topology,
               int32_t devices = 0);
 /// The same, with sharded parameters that are gathered again for the backward
