@@ -22,7 +22,6 @@ ZOO = {
     "bert_base": {"seq": 16},
     "bert_base_128": {"seq": 128},
     "gpt2_small": {"seq": 16, "layers": 4},
-    "gpt2_small_2": {"seq": 128, "layers": 2},
     "rnnlm": {},
     "nmt": {},
     "transformer": {"seq": 16, "layers": 2},
@@ -35,8 +34,8 @@ LIGHT_MODELS = ("resnet50", "squeezenet", "bvlc_alexnet", "densenet121", "incept
 BATCHES = (1, 4)
 SLOW_LINK = "500MB/s:100us"
 SLOW = ("resnet50", "rnnlm", "bert_base")
-# Steps of training at the batch behind; networks of the zoo with a loss.
-TRAINED = {"resnet50": 4, "rnnlm": 4, "gpt2_small_2": 1}
+# Steps of training: networks of the zoo with a loss, their batch and sizes.
+TRAINED = {"resnet50": (4, {}), "rnnlm": (4, {}), "gpt2_small": (1, {"seq": 128, "layers": 2})}
 NAMED = ("single", "data-parallel", "model-parallel", "tensor-parallel", "spatial")
 STRATEGIES = (("found", ("search",)), *((name, (name,)) for name in NAMED),
               *((f"random {seed}", ("random", f"--seed={seed}")) for seed in range(1, 5)))
@@ -66,8 +65,8 @@ class Row:
             return LIGHT / f"light_{self.network}.onnx"
         path = self.work / "model.onnx"
         if not path.exists():
-            name = self.network.removesuffix("_128").removesuffix("_2")
-            zoo.save(str(path), name, loss=self.train, **ZOO.get(self.network, {}))
+            sizes = TRAINED[self.network][1] if self.train else ZOO[self.network]
+            zoo.save(str(path), self.network.removesuffix("_128"), loss=self.train, **sizes)
         return path
 
     def training(self):
@@ -186,10 +185,10 @@ def write(path, value):
 
 
 def all_rows():
-    networks = (*LIGHT_MODELS, *(name for name in ZOO if name != "gpt2_small_2"))
+    networks = (*LIGHT_MODELS, *ZOO)
     return ([Row(network, batch) for network in networks for batch in BATCHES]
             + [Row(network, BATCHES[-1], slow=True) for network in SLOW]
-            + [Row(network, batch, train=True) for network, batch in TRAINED.items()])
+            + [Row(network, batch, train=True) for network, (batch, _) in TRAINED.items()])
 
 
 def interval(values):

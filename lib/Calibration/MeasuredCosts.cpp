@@ -122,7 +122,10 @@ llvm::Expected<MeasuredCosts> MeasuredCosts::parse(llvm::StringRef text,
         kind + "\" and an array 'entries'");
   MeasuredCosts result(kind.str());
   detail::JSONReader reader;
-  if (const json::Object *baselines = root->getObject("baselines"))
+  const json::Object *baselines = root->getObject("baselines");
+  if (!baselines && root->get("baselines"))
+    reader.fail("expected an object 'baselines'");
+  if (baselines)
     for (const auto &[baseline, slowdowns] : *baselines)
       result.slowdowns_[baseline.str()] =
           readSlowdowns(reader, slowdowns, baseline.str());

@@ -170,7 +170,7 @@ def look_ups():
     m.inputs["tokens"] = np.array([[3, 28, 3], [0, 7, 3], [29, 12, 12], [4, 5, 27]])
     m.inputs["others"] = np.array([[3, 8], [0, 8], [19, 19], [2, 29]])
     m.weights["axis"] = np.array([1])
-    m.weight("table", 30, 6)
+    m.weight("table", 30, 80, scale=0.1)  # Large enough to be sharded.
     parts = [m.node("ReduceSum", [m.node("Gather", ["table", name], f"rows.{name}"),
                                   "axis"], f"sum.{name}", keepdims=0)
              for name in m.inputs]
@@ -219,6 +219,23 @@ def test_tables(tools, folder, name):
         table = table - 0.5 * differentiate(table)
     got = step.state(step.compiled(*how, "--prove"), STEPS)
     near({"table": got["table"]}, {"table": table}, 1e-8)
+
+
+@pytest.mark.parametrize("strategy, sharded", [
+    ("zero-1", {"w"}), ("fsdp", {"table", "w"})])
+def test_which_tables_are_sharded(tools, folder, strategy, sharded):
+    """A table of which rows are updated stays whole, unless all is sharded."""
+    m = Model(9)
+    m.inputs["tokens"] = np.array([3, 28, 3, 0])
+    m.node("Gather", [m.weight("table", 30, 80), "tokens"], "rows")
+    m.node("MatMul", ["rows", m.weight("w", 80, 30)], "scores")
+    step = Step(tools, folder, f"sharded.{strategy}", m.proto("scores", [4, 30]),
+                {**m.inputs, "label": np.array([1, 2, 3, 4])})
+    file = folder / f"{strategy}.strategy.json"
+    step.compiled("--train=sgd", "--devices=2", f"--strategy={strategy}",
+                  f"--export-strategy={file}")
+    updates = json.loads(file.read_text())["parameters"]
+    assert {update["parameter"] for update in updates} == sharded
 
 
 @pytest.mark.parametrize("name", HOW)

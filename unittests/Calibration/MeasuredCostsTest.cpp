@@ -261,11 +261,12 @@ TEST(MeasuredCosts, AreAsLongAsKernelsMostlyTake) {
   for (size_t i = 0; i != MeasuredCosts::mostSlowdowns; ++i)
     costs.add({"second", 2 / costs.slowdown("second"), {}});
   EXPECT_EQ(cost("slow"), 6000);
-  for (const char *bad : {"1", "[0]", "[-1]", "[\"a\"]"}) {
+  for (const char *bad : {"{\"b\": 1}", "{\"b\": [0]}", "{\"b\": [-1]}",
+                          "{\"b\": [\"a\"]}", "[1]"}) {
     auto parsed = MeasuredCosts::parse(
         std::string(R"({"format": "soap-costs", "device_kind": "cpu", )"
-                    R"("entries": [], "baselines": {"b": )") +
-            bad + "}}",
+                    R"("entries": [], "baselines": )") +
+            bad + "}",
         "cpu");
     EXPECT_FALSE(static_cast<bool>(parsed)) << bad;
     llvm::consumeError(parsed.takeError());

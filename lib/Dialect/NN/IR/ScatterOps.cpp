@@ -70,6 +70,20 @@ static LogicalResult verifySlices(Operation *op, StringRef what,
   return success();
 }
 
+/// How indices of slices and the slices are accessed whose result has `rank`
+/// dimensions, the first `indexed` of which are named: `outer` is the access of
+/// the other dimensions of the indices.
+static std::pair<ValueAccess, ValueAccess>
+accessSlices(ArrayRef<DimAccess> outer, unsigned rank, unsigned indexed) {
+  ValueAccess indices, slices;
+  llvm::append_range(indices.dims, outer);
+  slices = indices;
+  indices.dims.push_back(DimAccess::whole(indexed));
+  for (unsigned i = indexed; i != rank; ++i)
+    slices.dims.push_back(DimAccess::identity(i));
+  return {indices, slices};
+}
+
 /// A tile that no update reaches: the data, or the neutral element.
 template <typename Op>
 static FailureOr<SmallVector<Value>> buildStore(Op op, OpBuilder &builder,
@@ -181,18 +195,15 @@ PartitionSpec ScatterNDOp::getPartitionSpec() {
   ArrayRef<int64_t> shape = shapeOf(getResult());
   ArrayRef<int64_t> indices = shapeOf(getIndices());
   addDimLoops(spec, shape);
-  unsigned rank = shape.size(), indexed = indices.back();
-  ValueAccess at, updates;
+  unsigned rank = shape.size();
+  SmallVector<DimAccess> outer;
   for (auto [i, size] : llvm::enumerate(indices.drop_back())) {
-    at.dims.push_back(getReduction() ? DimAccess::identity(rank + i)
-                                     : DimAccess::whole(size));
+    outer.push_back(getReduction() ? DimAccess::identity(rank + i)
+                                   : DimAccess::whole(size));
     if (getReduction())
       spec.loops.push_back({updateLoopName(i), size});
   }
-  updates = at;
-  at.dims.push_back(DimAccess::whole(indexed));
-  for (unsigned i = indexed; i != rank; ++i)
-    updates.dims.push_back(DimAccess::identity(i));
+  auto [at, updates] = accessSlices(outer, rank, indices.back());
   addStore(*this, spec, at, updates);
   return spec;
 }
@@ -249,14 +260,9 @@ PartitionSpec SparseSGDOp::getPartitionSpec() {
   ArrayRef<int64_t> shape = shapeOf(getResult());
   ArrayRef<int64_t> indices = shapeOf(getIndices());
   addDimLoops(spec, shape);
-  unsigned rank = shape.size(), indexed = indices.back();
-  ValueAccess at, slices;
-  for (int64_t size : indices.drop_back())
-    at.dims.push_back(DimAccess::whole(size));
-  slices = at;
-  at.dims.push_back(DimAccess::whole(indexed));
-  for (unsigned i = indexed; i != rank; ++i)
-    slices.dims.push_back(DimAccess::identity(i));
+  unsigned rank = shape.size();
+  auto whole = llvm::map_to_vector(indices.drop_back(), DimAccess::whole);
+  auto [at, slices] = accessSlices(whole, rank, indices.back());
   spec.operands = {identityAccess(rank), at, slices, ValueAccess()};
   spec.results = {identityAccess(rank)};
   return spec;
