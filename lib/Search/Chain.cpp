@@ -48,6 +48,7 @@ Chain::Chain(const SearchProblem &problem, const SearchOptions &options,
 
 void Chain::start(const Strategy &strategy) {
   current_ = strategy;
+  askedNs_ = 0;
   tasks_.setStrategy(current_);
   noteCurrent();
 }
@@ -68,9 +69,19 @@ bool Chain::start(llvm::ArrayRef<Start *> starts, const StartLimits &limits,
     current_ = start->strategy;
     currentNs_ = mostNs = start->stepNs;
   }
+  askedNs_ = 0;
   if (isStarted())
     noteCurrent();
   return isStarted();
+}
+
+bool Chain::hasNoHope(const SubMachine &machine) {
+  // So many exchanges a chain may take to catch up, at the pace of the last.
+  constexpr double mostExchanges = 25;
+  auto behind = static_cast<double>(currentNs_ - machine.bestNs);
+  double gained = askedNs_ ? static_cast<double>(askedNs_ - currentNs_) : 0;
+  askedNs_ = currentNs_;
+  return machine.isBehind(currentNs_) && gained * mostExchanges < behind;
 }
 
 void Chain::tryOrder(llvm::ArrayRef<int32_t> order) {
@@ -116,10 +127,13 @@ void Chain::run(const SubMachine &machine, uint64_t count, double beta,
 /// A change that is being decided on.
 struct Chain::Trial {
   const ProposalContext &context;
-  int64_t threshold; ///< A longer step is rejected.
-  int64_t limit;     ///< A longer one is not looked at any further.
-  bool isBounded;    ///< Bounds are made before plans.
-  int64_t stepNs;    ///< What was simulated last.
+  ProposalKind kind;
+  double work;          ///< How long deciding takes, about.
+  Decisions &decisions; ///< Of its kind.
+  int64_t threshold;    ///< A longer step is rejected.
+  int64_t limit;        ///< A longer one is not looked at any further.
+  bool isBounded;       ///< Bounds are made before plans.
+  int64_t stepNs;       ///< What was simulated last.
   Laps &laps;
 };
 
@@ -134,7 +148,7 @@ bool Chain::isBoundAbove(Trial &trial) {
   tasks_.bound();
   trial.stepNs = delta_.simulate(trial.limit);
   bool above = trial.stepNs > trial.limit;
-  boundsReject_.add(above);
+  trial.decisions.boundsReject.add(above);
   statistics_.bounded += above;
   trial.laps.lap(statistics_.bounding);
   return above;
@@ -152,20 +166,27 @@ bool Chain::isPlanAbove(Trial &trial) {
   };
   // Where most proposals are rejected, a simulation that knows the first plans
   // alone, and one that knows no parameters, save the others.
-  bool inTurn = !options_.fullSimulation && plansReject_.value() > 0.5;
-  bool above = false;
+  Decisions &decisions = trial.decisions;
+  bool inTurn = !options_.fullSimulation &&
+                decisions.plansReject.value() > 0.5 &&
+                decisions.isAsked(decisions.withoutEnds, 0.5);
+  bool above = false, isDecided = false;
   if (inTurn) {
     uint64_t share = std::max<uint64_t>(1, tasks_.proposedValues().size() / 4);
     uint64_t most = tasks_.statistics().planned + share;
-    if (trial.isBounded && !tasks_.plan([&](const ValueTasks &) {
+    if (trial.isBounded && decisions.isAsked(decisions.partRejects, 1.0 / 3) &&
+        !tasks_.plan([&](const ValueTasks &) {
           return tasks_.statistics().planned >= most;
-        }))
+        })) {
       above = isAbove();
+      decisions.partRejects.add(above);
+    }
     if (!above) {
       // Of the others, those that the simulation comes to.
       tasks_.planOnDemand();
       above = isAbove();
     }
+    isDecided = above;
   }
   if (!above) {
     size_t numChanged = edit_.nodes.size();
@@ -174,10 +195,13 @@ bool Chain::isPlanAbove(Trial &trial) {
                        llvm::ArrayRef(edit_.nodes).drop_front(numChanged));
     trial.laps.lap(statistics_.proposing);
     tasks_.plan();
-    if (!inTurn || !tasks_.areEndsFree())
+    isDecided = inTurn && tasks_.areEndsFree();
+    if (!isDecided)
       above = isAbove();
   }
-  plansReject_.add(above);
+  if (inTurn)
+    decisions.withoutEnds.add(isDecided);
+  decisions.plansReject.add(above);
   return above;
 }
 
@@ -228,21 +252,23 @@ bool Chain::isFasterReordered(Trial &trial, bool byPath) {
 }
 
 /// Counts a change of current_ that was accepted.
-void Chain::noteAccepted(const SubMachine &machine, ProposalKind kind,
-                         int64_t stepNs) {
+void Chain::noteAccepted(const SubMachine &machine, const Trial &trial) {
+  int64_t before = currentNs_, stepNs = trial.stepNs;
   currentNs_ = stepNs;
   ++statistics_.accepted;
   double gain = 0;
   if (stepNs < bestNs_) {
-    // What another chain has already is no gain.
-    int64_t before = std::min(bestNs_, machine.bestNs);
-    if (before != INT64_MAX)
-      gain = std::max(0.0, static_cast<double>(before - stepNs) /
+    // What another chain has already is no gain, but for a chain that has not
+    // come as far by itself.
+    bool isOwn = machine.isBehind(before) && trial.kind != ProposalKind::Cross;
+    int64_t bestBefore = isOwn ? bestNs_ : std::min(bestNs_, machine.bestNs);
+    if (bestBefore != INT64_MAX)
+      gain = std::max(0.0, static_cast<double>(bestBefore - stepNs) /
                                static_cast<double>(stepNs));
     bestNs_ = stepNs;
     best_ = current_;
   }
-  mix_.count(kind, /*accepted=*/true, gain);
+  mix_.count(trial.kind, trial.work, /*accepted=*/true, gain);
 }
 
 /// Proposals that change several operations, which may then run side by side.
@@ -289,14 +315,24 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
     limit = std::max(threshold, currentNs_ + currentNs_ / 50);
   // Bounds and simulations of a part of the plans decide nothing that plans do
   // not. They pay only where they reject, so there must be a chance.
-  Trial trial{context,      threshold, limit, /*isBounded=*/false,
-              /*stepNs=*/0, laps};
-  trial.isBounded =
-      !options_.fullSimulation &&
-      (boundsReject_.value() > 0.2 || statistics_.proposals % 8 == 0);
+  Decisions &decisions = decisions_[static_cast<size_t>(kind)];
+  ++decisions.proposals;
+  Trial trial{context,
+              kind,
+              workOf(edit_.nodes.size(), problem_.graph),
+              decisions,
+              threshold,
+              limit,
+              /*isBounded=*/false,
+              /*stepNs=*/0,
+              laps};
+  trial.isBounded = !options_.fullSimulation &&
+                    decisions.isAsked(decisions.boundsReject, 0.2);
   bool rejected = isBoundAbove(trial) || isPlanAbove(trial);
   bool isReordered = !rejected && trial.stepNs > threshold;
   if (isReordered) {
+    // All of the step is simulated.
+    trial.work += workOf(problem_.graph.numNodes(), problem_.graph);
     rejected = !isFasterReordered(trial, random.below(2) == 0);
   } else if (!rejected && !memory_.fits()) {
     rejected = true;
@@ -305,7 +341,7 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   if (rejected) {
     if (!isReordered)
       takeBack();
-    mix_.count(kind, /*accepted=*/false, 0);
+    mix_.count(kind, trial.work, /*accepted=*/false, 0);
     laps.lap(statistics_.proposing);
     return Verdict::Rejected;
   }
@@ -315,7 +351,7 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
       delta_.accept();
     tasks_.accept();
   }
-  noteAccepted(machine, kind, trial.stepNs);
+  noteAccepted(machine, trial);
   laps.lap(statistics_.accepting);
   return Verdict::Accepted;
 }

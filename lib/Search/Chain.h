@@ -23,6 +23,11 @@ struct SubMachine {
   std::vector<Strategy> currents;
   /// The best step of all of them by then.
   int64_t bestNs = INT64_MAX;
+  /// True of a chain with such a step that has its own way to go, from a start
+  /// that the others do not have: what helps them need not help it.
+  bool isBehind(int64_t stepNs) const {
+    return static_cast<double>(stepNs) > 1.01 * static_cast<double>(bestNs);
+  }
 
   SubMachine(const SearchProblem &problem, int32_t maxTasks, int32_t devices)
       : space(problem.graph, problem.topology, maxTasks, devices),
@@ -99,6 +104,11 @@ public:
              double slack = 1);
   /// Takes another launch order if it is better.
   void tryOrder(llvm::ArrayRef<int32_t> order);
+  /// True if it was left where it is for long without coming nearer to the best
+  /// of all chains, and should go on from that. Asked at every exchange.
+  bool hasNoHope(const SubMachine &machine);
+  /// The step when that was asked last, or 0.
+  int64_t askedNs() const { return askedNs_; }
   /// Tries `count` proposals that change something, unless it is told to stop
   /// or the machine leaves nothing to change. Accepts what is worse by d with
   /// probability exp(-beta d).
@@ -118,11 +128,13 @@ public:
   void countTried(uint64_t changes) { statistics_.proposals += changes; }
   uint64_t step() const { return step_; }
   /// After start(): as far as the chain had come when it was kept in a file.
-  void resume(uint64_t step, int64_t bestNs) {
+  void resume(uint64_t step, int64_t bestNs, int64_t askedNs) {
     step_ = step;
     bestNs_ = bestNs;
+    askedNs_ = askedNs;
   }
   ProposalMix &mix() { return mix_; }
+  const ProposalMix &mix() const { return mix_; }
   /// The tasks of current().
   TaskGraph &tasks() { return tasks_; }
   SearchStatistics statistics() const;
@@ -137,23 +149,32 @@ private:
   bool isPlanAbove(Trial &trial);
   bool isFasterReordered(Trial &trial, bool byPath);
   void takeBack();
-  void noteAccepted(const SubMachine &machine, ProposalKind kind,
-                    int64_t stepNs);
+  void noteAccepted(const SubMachine &machine, const Trial &trial);
 
   const SearchProblem &problem_;
   const SearchOptions &options_;
   uint64_t number_, step_ = 0;
   Strategy current_, best_;
-  int64_t currentNs_ = INT64_MAX, bestNs_ = INT64_MAX;
+  int64_t currentNs_ = INT64_MAX, bestNs_ = INT64_MAX, askedNs_ = 0;
   TaskGraph tasks_;
   DeltaSimulator delta_;
   FullSimulator full_;
   MemoryGuard memory_;
   ProposalMix mix_;
   SearchStatistics statistics_;
-  /// @{ Proposals that bounds reject, and that plans reject.
-  Frequency boundsReject_, plansReject_;
-  /// @}
+  /// Of proposals of a kind: what each step towards a decision is worth.
+  struct Decisions {
+    Frequency boundsReject; ///< By bounds.
+    Frequency partRejects;  ///< By a simulation that knows some plans.
+    Frequency withoutEnds;  ///< Before parameters are placed.
+    Frequency plansReject;  ///< By plans.
+    uint64_t proposals = 0;
+    /// What hardly ever decides is asked now and then: that may change.
+    bool isAsked(const Frequency &frequency, double least) const {
+      return frequency.value() > least || proposals % 8 == 0;
+    }
+  };
+  std::array<Decisions, numProposalKinds> decisions_;
   Edit edit_; ///< Of the proposal at hand.
 };
 

@@ -185,20 +185,32 @@ void MarkovSearch::note() {
 
 void MarkovSearch::exchange() {
   note();
+  machine_->bestNs = bestNs_;
   ++round_;
   if (!options_.onlyKind) {
-    // What every chain counted since the last exchange, in their order.
+    auto isBehind = [&](const Chain &chain) {
+      return machine_->isBehind(chain.currentNs());
+    };
+    // What the chains counted since the last exchange, in their order. Those
+    // that are behind go by what they have counted themselves.
     auto tallies = mix_.tallies();
-    for (const auto &chain : chains_)
+    for (const auto &chain : chains_) {
+      if (isBehind(*chain))
+        continue;
       for (auto [sum, own] : llvm::zip_equal(tallies, chain->mix().tallies())) {
-        sum.proposals += own.proposals;
+        sum.work += own.work;
         sum.accepted += own.accepted;
         sum.gain += own.gain;
       }
+    }
     mix_.restore(mix_.weights(), tallies);
     mix_.adapt();
-    for (const auto &chain : chains_)
-      chain->mix().restore(mix_.weights(), {});
+    for (const auto &chain : chains_) {
+      if (isBehind(*chain))
+        chain->mix().adapt();
+      else
+        chain->mix().restore(mix_.weights(), {});
+    }
   }
   // After 8, 16, 32, ... rounds, later and later.
   if (round_ >= 8 && llvm::isPowerOf2_64(round_))
@@ -206,13 +218,15 @@ void MarkovSearch::exchange() {
   // Now and then the chain that is furthest behind goes on from the best.
   if (round_ % 16 != 0)
     return;
-  size_t worst = 0;
-  for (size_t number = 1; number < chains_.size(); ++number)
-    if (chains_[number]->currentNs() > chains_[worst]->currentNs())
-      worst = number;
-  if (static_cast<double>(chains_[worst]->currentNs()) >
-      static_cast<double>(bestNs_) * 1.01)
-    chains_[worst]->start(best_);
+  Chain *worst = nullptr;
+  for (const auto &chain : chains_)
+    if (chain->hasNoHope(*machine_) &&
+        (!worst || chain->currentNs() > worst->currentNs()))
+      worst = chain.get();
+  if (!worst)
+    return;
+  worst->start(best_);
+  worst->mix().restore(mix_.weights(), {});
 }
 
 void MarkovSearch::run() {

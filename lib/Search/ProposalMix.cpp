@@ -47,6 +47,12 @@ llvm::StringRef soap::stringify(ProposalKind kind) {
 
 static size_t indexOf(ProposalKind kind) { return static_cast<size_t>(kind); }
 
+double detail::workOf(size_t numChanged, const OperatorGraph &graph) {
+  constexpr double ofAllNodes = 16;
+  return 1 + ofAllNodes * static_cast<double>(numChanged) /
+                 static_cast<double>(graph.numNodes());
+}
+
 ProposalMix::ProposalMix(const OperatorGraph &graph) {
   isPossible_.fill(true);
   isPossible_[indexOf(ProposalKind::Updates)] = graph.numUpdates() != 0;
@@ -85,13 +91,13 @@ ProposalKind ProposalMix::draw(Random &random) const {
 }
 
 void ProposalMix::adapt() {
-  // What a proposal of each kind gained, and how often it was taken.
+  // What each kind gained, and how often it was taken, for its work.
   std::array<double, numProposalKinds> gain{}, taken{};
   double gains = 0, takes = 0;
   for (size_t kind = 0; kind < numProposalKinds; ++kind) {
     const Tally &tally = tallies_[kind];
-    gain[kind] = tally.gain / (tally.proposals + 16);
-    taken[kind] = tally.accepted / (tally.proposals + 16);
+    gain[kind] = tally.gain / (tally.work + 16);
+    taken[kind] = tally.accepted / (tally.work + 16);
     gains += gain[kind];
     takes += taken[kind];
   }
@@ -105,7 +111,7 @@ void ProposalMix::adapt() {
   // These take several times as long as others.
   weights_[indexOf(ProposalKind::Sums)] /= sumsCost;
   for (Tally &tally : tallies_) {
-    tally.proposals /= 2;
+    tally.work /= 2;
     tally.accepted /= 2;
     tally.gain /= 2;
   }

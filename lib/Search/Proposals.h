@@ -80,6 +80,11 @@ struct ProposalTables {
 
 /// Draws kinds of proposals. Weights follow what was accepted, as far as it is
 /// told; they are a function of these numbers alone.
+/// How long it takes to decide on a change of so many nodes of a graph, about,
+/// in proposals of the paper. It must not depend on what a chain remembers of
+/// earlier proposals: one that goes on from a file has forgotten it.
+double workOf(size_t numChanged, const OperatorGraph &graph);
+
 class ProposalMix {
 public:
   /// From far away, stretches gain most: they come more often at first. Kinds
@@ -88,9 +93,10 @@ public:
   /// Only one kind.
   explicit ProposalMix(ProposalKind only);
   ProposalKind draw(Random &random) const;
-  void count(ProposalKind kind, bool accepted, double gain) {
+  /// `work` is how long deciding on it took, about: workOf().
+  void count(ProposalKind kind, double work, bool accepted, double gain) {
     Tally &tally = tallies_[static_cast<size_t>(kind)];
-    ++tally.proposals;
+    tally.work += work;
     tally.accepted += accepted;
     tally.gain += gain;
   }
@@ -98,7 +104,7 @@ public:
   void adapt();
 
   struct Tally {
-    double proposals = 0, accepted = 0;
+    double work = 0, accepted = 0;
     double gain = 0; ///< Sum of the relative improvements of the best step.
   };
   std::array<double, numProposalKinds> weights() const { return weights_; }

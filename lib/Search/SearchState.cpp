@@ -133,65 +133,76 @@ llvm::Error MarkovSearch::descentsFromJSON(const json::Array &descents) {
   return llvm::Error::success();
 }
 
+/// Adds the weights of a mix, and what it has counted.
+static void writeMix(const ProposalMix &mix, json::Object &object) {
+  json::Array weights, tallies;
+  for (double weight : mix.weights())
+    weights.push_back(weight);
+  for (const ProposalMix::Tally &tally : mix.tallies())
+    tallies.push_back(json::Array{tally.work, tally.accepted, tally.gain});
+  object["weights"] = std::move(weights);
+  object["tallies"] = std::move(tallies);
+}
+
 json::Value MarkovSearch::toJSON() const {
   SearchStatistics statistics = statisticsBefore_;
-  json::Array chains, weights, tallies, history, starts;
+  json::Array chains, history, starts;
   for (const auto &chain : chains_) {
     statistics.add(chain->statistics());
-    chains.push_back(
-        json::Object{{"step", static_cast<int64_t>(chain->step())},
-                     {"best_ns", chain->bestNs()},
-                     {"current", toValue(chain->current(), chain->currentNs(),
-                                         problem_.graph)}});
+    json::Object entry{{"step", static_cast<int64_t>(chain->step())},
+                       {"best_ns", chain->bestNs()},
+                       {"asked_ns", chain->askedNs()},
+                       {"current", toValue(chain->current(), chain->currentNs(),
+                                           problem_.graph)}};
+    writeMix(chain->mix(), entry);
+    chains.push_back(std::move(entry));
   }
-  for (double weight : mix_.weights())
-    weights.push_back(weight);
-  for (const ProposalMix::Tally &tally : mix_.tallies())
-    tallies.push_back(json::Array{tally.proposals, tally.accepted, tally.gain});
   for (const SearchProgress &progress : result_.history)
     history.push_back(json::Array{static_cast<int64_t>(progress.proposals),
                                   progress.seconds, progress.bestNs});
   for (const auto &[name, stepNs] : result_.starts)
     starts.push_back(json::Array{name, stepNs});
-  return json::Object{
-      {"format", format},
-      {"of", identity(problem_, options_)},
-      {"stage", static_cast<int64_t>(stage_)},
-      {"stage_begun", stageBegun_},
-      {"round", static_cast<int64_t>(round_)},
-      {"improved_at", static_cast<int64_t>(improvedAt_)},
-      {"stage_at", static_cast<int64_t>(stageProposals_)},
-      {"noted_ns", notedNs_},
-      {"descended_ns", descendedNs_},
-      {"tried_in_windows", static_cast<int64_t>(triedInWindows_)},
-      {"descents", descentsToJSON()},
-      {"seconds", seconds()},
-      {"best", toValue(best_, bestNs_, problem_.graph)},
-      {"best_ns", bestNs_},
-      {"weights", std::move(weights)},
-      {"tallies", std::move(tallies)},
-      {"statistics", soap::toJSON(statistics)},
-      {"history", std::move(history)},
-      {"starts", std::move(starts)},
-      {"chains", std::move(chains)}};
+  json::Object root{{"format", format},
+                    {"of", identity(problem_, options_)},
+                    {"stage", static_cast<int64_t>(stage_)},
+                    {"stage_begun", stageBegun_},
+                    {"round", static_cast<int64_t>(round_)},
+                    {"improved_at", static_cast<int64_t>(improvedAt_)},
+                    {"stage_at", static_cast<int64_t>(stageProposals_)},
+                    {"noted_ns", notedNs_},
+                    {"descended_ns", descendedNs_},
+                    {"tried_in_windows", static_cast<int64_t>(triedInWindows_)},
+                    {"descents", descentsToJSON()},
+                    {"seconds", seconds()},
+                    {"best", toValue(best_, bestNs_, problem_.graph)},
+                    {"best_ns", bestNs_},
+                    {"statistics", soap::toJSON(statistics)},
+                    {"history", std::move(history)},
+                    {"starts", std::move(starts)},
+                    {"chains", std::move(chains)}};
+  writeMix(mix_, root);
+  return root;
 }
 
-using Weights = std::array<double, numProposalKinds>;
-using Tallies = std::array<ProposalMix::Tally, numProposalKinds>;
-
-/// Reads what is known of the kinds of proposals; both arrays have an entry for
-/// each. False if a tally has another form.
-static bool readMix(const json::Array &weights, const json::Array &tallies,
-                    Weights &newWeights, Tallies &newTallies) {
+/// Reads what writeMix() wrote; false if it has another form.
+static bool readMix(const json::Object &object, ProposalMix &mix) {
+  const json::Array *weights = object.getArray("weights");
+  const json::Array *tallies = object.getArray("tallies");
+  if (!weights || weights->size() != numProposalKinds || !tallies ||
+      tallies->size() != numProposalKinds)
+    return false;
+  std::array<double, numProposalKinds> newWeights;
+  std::array<ProposalMix::Tally, numProposalKinds> newTallies;
   for (size_t kind = 0; kind < numProposalKinds; ++kind) {
-    const json::Array *tally = tallies[kind].getAsArray();
+    const json::Array *tally = (*tallies)[kind].getAsArray();
     if (!tally || tally->size() != 3)
       return false;
-    newWeights[kind] = weights[kind].getAsNumber().value_or(0);
+    newWeights[kind] = (*weights)[kind].getAsNumber().value_or(0);
     newTallies[kind] = {(*tally)[0].getAsNumber().value_or(0),
                         (*tally)[1].getAsNumber().value_or(0),
                         (*tally)[2].getAsNumber().value_or(0)};
   }
+  mix.restore(newWeights, newTallies);
   return true;
 }
 
@@ -228,16 +239,10 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
                                    "the file");
   };
   const json::Array *chains = root->getArray("chains");
-  const json::Array *weights = root->getArray("weights");
-  const json::Array *tallies = root->getArray("tallies");
   std::optional<int64_t> stage = root->getInteger("stage"),
                          bestNs = root->getInteger("best_ns");
   if (!chains || chains->size() != chains_.size())
     return bad("chains");
-  if (!weights || weights->size() != numProposalKinds)
-    return bad("weights");
-  if (!tallies || tallies->size() != numProposalKinds)
-    return bad("tallies");
   if (!stage || *stage < 0 || *stage >= static_cast<int64_t>(parts_.size()))
     return bad("stage");
   if (!bestNs || *bestNs <= 0)
@@ -245,10 +250,8 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
   llvm::Expected<Strategy> best = toStrategy(root->get("best"), problem_);
   if (!best)
     return best.takeError();
-  Weights newWeights;
-  Tallies newTallies;
-  if (!readMix(*weights, *tallies, newWeights, newTallies))
-    return bad("tallies");
+  if (!readMix(*root, mix_))
+    return bad("weights");
   stage_ = static_cast<size_t>(*stage);
   machine_ =
       std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
@@ -262,12 +265,13 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
       return current.takeError();
     chain->start(*current);
     chain->resume(static_cast<uint64_t>(object->getInteger("step").value_or(0)),
-                  object->getInteger("best_ns").value_or(INT64_MAX));
-    chain->mix().restore(newWeights, {});
+                  object->getInteger("best_ns").value_or(INT64_MAX),
+                  object->getInteger("asked_ns").value_or(0));
+    if (!readMix(*object, chain->mix()))
+      return bad("chains");
   }
   best_ = std::move(*best);
   bestNs_ = *bestNs;
-  mix_.restore(newWeights, newTallies);
   stageBegun_ = root->getBoolean("stage_begun").value_or(true);
   round_ = static_cast<uint64_t>(root->getInteger("round").value_or(0));
   improvedAt_ =

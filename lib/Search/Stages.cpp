@@ -19,14 +19,14 @@ using Clock = std::chrono::steady_clock;
 /// the proposals.
 static constexpr uint64_t shareOfParts = 20;
 
-/// Every second chain begins anew on a larger part of the machine if a start
-/// takes less than so many times what it has: what is best on a part often is a
-/// dead end on a larger one.
-static constexpr double slack = 1.2;
+/// All chains but the first begin anew on a larger part of the machine if a
+/// start takes less than so many times what they have: what is best on a part
+/// often is a dead end on a larger one.
+static constexpr double slack = 1.25;
 
 /// Puts the chains on the starts of a part of the machine. Those that have come
 /// from a smaller part go on from where they are if no start is faster, or, for
-/// every second one, if none is nearly as fast.
+/// all but the first, if none is nearly as fast.
 void MarkovSearch::beginStage() {
   machine_.reset();
   machine_ =
@@ -63,8 +63,7 @@ void MarkovSearch::beginStage() {
   forEachChain([&](size_t number) {
     Chain &chain = *chains_[number];
     chain.forgetBest();
-    chain.start(shares[number], limits, number % 2 == 1 ? slack : 1);
-    chain.mix() = mix_;
+    chain.start(shares[number], limits, number > 0 ? slack : 1);
   });
   llvm::stable_sort(starts, [](const Start &a, const Start &b) {
     return std::tuple(!a.isExact, a.stepNs < 0, a.stepNs) <
@@ -78,9 +77,13 @@ void MarkovSearch::beginStage() {
   note();
   if (bestNs_ == INT64_MAX)
     return;
-  for (const auto &chain : chains_)
+  machine_->bestNs = bestNs_;
+  for (const auto &chain : chains_) {
     if (!chain->isStarted())
       chain->start(best_);
+    bool isNew = !options_.onlyKind && machine_->isBehind(chain->currentNs());
+    chain->mix() = isNew ? ProposalMix(problem_.graph) : mix_;
+  }
 }
 
 /// How many configurations of each group tables of costs know. The work of
