@@ -48,9 +48,9 @@ Chain::Chain(const SearchProblem &problem, const SearchOptions &options,
 
 void Chain::start(const Strategy &strategy) {
   current_ = strategy;
-  askedNs_ = 0;
   tasks_.setStrategy(current_);
   noteCurrent();
+  askedNs_ = currentNs_;
 }
 
 bool Chain::start(llvm::ArrayRef<Start *> starts, const StartLimits &limits,
@@ -69,9 +69,9 @@ bool Chain::start(llvm::ArrayRef<Start *> starts, const StartLimits &limits,
     current_ = start->strategy;
     currentNs_ = mostNs = start->stepNs;
   }
-  askedNs_ = 0;
   if (isStarted())
     noteCurrent();
+  askedNs_ = currentNs_;
   return isStarted();
 }
 
@@ -79,7 +79,7 @@ bool Chain::hasNoHope(const SubMachine &machine) {
   // So many exchanges a chain may take to catch up, at the pace of the last.
   constexpr double mostExchanges = 25;
   auto behind = static_cast<double>(currentNs_ - machine.bestNs);
-  double gained = askedNs_ ? static_cast<double>(askedNs_ - currentNs_) : 0;
+  auto gained = static_cast<double>(askedNs_ - currentNs_);
   askedNs_ = currentNs_;
   return machine.isBehind(currentNs_) && gained * mostExchanges < behind;
 }

@@ -104,10 +104,10 @@ public:
              double slack = 1);
   /// Takes another launch order if it is better.
   void tryOrder(llvm::ArrayRef<int32_t> order);
-  /// True if it was left where it is for long without coming nearer to the best
-  /// of all chains, and should go on from that. Asked at every exchange.
+  /// True if it is behind and has hardly come nearer to the best of all chains
+  /// since it was asked last, so that it should go on from that.
   bool hasNoHope(const SubMachine &machine);
-  /// The step when that was asked last, or 0.
+  /// The step when that was asked last, or the chain was started.
   int64_t askedNs() const { return askedNs_; }
   /// Tries `count` proposals that change something, unless it is told to stop
   /// or the machine leaves nothing to change. Accepts what is worse by d with
@@ -155,7 +155,7 @@ private:
   const SearchOptions &options_;
   uint64_t number_, step_ = 0;
   Strategy current_, best_;
-  int64_t currentNs_ = INT64_MAX, bestNs_ = INT64_MAX, askedNs_ = 0;
+  int64_t currentNs_ = INT64_MAX, bestNs_ = INT64_MAX, askedNs_ = INT64_MAX;
   TaskGraph tasks_;
   DeltaSimulator delta_;
   FullSimulator full_;

@@ -185,6 +185,40 @@ TEST(Starts, ChainsBeginAnew) {
   EXPECT_GE(numSlower, 3);
 }
 
+/// A chain is given up where it is behind and would not catch up soon.
+TEST(Starts, ChainsThatComeNearerAreLeftAlone) {
+  CostModel costs;
+  Topology machine = plainMachine(2);
+  OperatorGraph graph = smallChain(8);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  TaskGraph tables({graph, machine, costs});
+  SubMachine part(problem, /*maxTasks=*/0, 2);
+  Chain chain(problem, options, tables, /*number=*/0);
+  chain.start(singleDevice(graph, machine));
+  int64_t now = chain.currentNs();
+  // By how much it is behind, in percent, and the part of that which it gained.
+  auto isGivenUp = [&](double percent, double gained) {
+    part.bestNs =
+        static_cast<int64_t>(static_cast<double>(now) / (1 + percent / 100));
+    auto behind = static_cast<double>(now - part.bestNs);
+    chain.resume(0, now, now + static_cast<int64_t>(gained * behind));
+    bool givenUp = chain.hasNoHope(part);
+    EXPECT_EQ(chain.askedNs(), now);
+    return givenUp;
+  };
+  EXPECT_FALSE(isGivenUp(0.5, 0));
+  EXPECT_TRUE(isGivenUp(2, 0));
+  EXPECT_TRUE(isGivenUp(2, 0.03));
+  EXPECT_FALSE(isGivenUp(2, 0.05));
+  EXPECT_TRUE(isGivenUp(20, -0.5));
+  EXPECT_FALSE(isGivenUp(20, 0.5));
+  // Whoever starts anew has gained nothing yet.
+  chain.resume(0, now, 2 * now);
+  chain.start(singleDevice(graph, machine));
+  EXPECT_EQ(chain.askedNs(), now);
+}
+
 /// Random starts are left out beyond their time and above what is known; named
 /// ones are not.
 TEST(Starts, OptionalOnesAreLimited) {
