@@ -80,7 +80,7 @@ bool TaskLevelChain::propose(const detail::SubMachine &machine, double beta) {
   if (step > threshold) {
     llvm::SmallVector<int32_t, 32> changed = edit.nodes;
     edit.takeBack(current_);
-    mix_.count(kind, work, /*accepted=*/false, 0);
+    mix_.count(kind, work, /*gain=*/0);
     lap(statistics_.proposing);
     if (isDelta)
       tasks_.update(current_, changed);
@@ -93,7 +93,7 @@ bool TaskLevelChain::propose(const detail::SubMachine &machine, double beta) {
   currentNs_ = step;
   bestNs_ = std::min(bestNs_, step);
   ++statistics_.accepted;
-  mix_.count(kind, work, /*accepted=*/true, gain);
+  mix_.count(kind, work, gain);
   lap(statistics_.accepting);
   return true;
 }

@@ -268,7 +268,7 @@ void Chain::noteAccepted(const SubMachine &machine, const Trial &trial) {
     bestNs_ = stepNs;
     best_ = current_;
   }
-  mix_.count(trial.kind, trial.work, /*accepted=*/true, gain);
+  mix_.count(trial.kind, trial.work, gain);
 }
 
 /// Proposals that change several operations, which may then run side by side.
@@ -341,7 +341,7 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   if (rejected) {
     if (!isReordered)
       takeBack();
-    mix_.count(kind, trial.work, /*accepted=*/false, 0);
+    mix_.count(kind, trial.work, /*gain=*/0);
     laps.lap(statistics_.proposing);
     return Verdict::Rejected;
   }

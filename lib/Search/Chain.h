@@ -134,7 +134,6 @@ public:
     askedNs_ = askedNs;
   }
   ProposalMix &mix() { return mix_; }
-  const ProposalMix &mix() const { return mix_; }
   /// The tasks of current().
   TaskGraph &tasks() { return tasks_; }
   SearchStatistics statistics() const;

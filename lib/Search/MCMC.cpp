@@ -45,7 +45,8 @@ MarkovSearch::MarkovSearch(const SearchProblem &problem,
     : problem_(problem), options_(options), tables_(problem),
       parts_(subMachines(problem.topology)), begin_(Clock::now()),
       mix_(options.onlyKind ? ProposalMix(*options.onlyKind)
-                            : ProposalMix(problem.graph)) {
+                            : ProposalMix(problem.graph)),
+      mixBehind_(mix_) {
   auto count = static_cast<size_t>(std::max(options.chains, 1));
   if (!options.namedStarts)
     count = std::clamp<size_t>(options.randomStarts + options.starts.size(), 1,
@@ -124,8 +125,10 @@ void MarkovSearch::playRound() {
   uint64_t length = std::clamp<uint64_t>(left / chains_.size(), 1, roundLength);
   machine_->currents.clear();
   machine_->bestNs = bestNs_;
-  for (const auto &chain : chains_)
+  for (const auto &chain : chains_) {
     machine_->currents.push_back(chain->current());
+    chain->mix().restore(mixOf(*chain).weights(), {});
+  }
   forEachChain([&](size_t number) {
     chains_[number]->run(*machine_, length, beta(number), deadline_);
     report();
@@ -183,35 +186,34 @@ void MarkovSearch::note() {
   }
 }
 
+ProposalMix &MarkovSearch::mixOf(const Chain &chain) {
+  return machine_->isBehind(chain.currentNs()) ? mixBehind_ : mix_;
+}
+
+/// Sets weights by what the chains counted since the last exchange, in their
+/// order: those that are behind by what they counted themselves.
+void MarkovSearch::adaptMixes() {
+  for (ProposalMix *mix : {&mix_, &mixBehind_}) {
+    auto tallies = mix->tallies();
+    for (const auto &chain : chains_) {
+      if (&mixOf(*chain) != mix)
+        continue;
+      for (auto [sum, own] : llvm::zip_equal(tallies, chain->mix().tallies())) {
+        sum.work += own.work;
+        sum.gain += own.gain;
+      }
+    }
+    mix->restore(mix->weights(), tallies);
+    mix->adapt();
+  }
+}
+
 void MarkovSearch::exchange() {
   note();
   machine_->bestNs = bestNs_;
   ++round_;
-  if (!options_.onlyKind) {
-    auto isBehind = [&](const Chain &chain) {
-      return machine_->isBehind(chain.currentNs());
-    };
-    // What the chains counted since the last exchange, in their order. Those
-    // that are behind go by what they have counted themselves.
-    auto tallies = mix_.tallies();
-    for (const auto &chain : chains_) {
-      if (isBehind(*chain))
-        continue;
-      for (auto [sum, own] : llvm::zip_equal(tallies, chain->mix().tallies())) {
-        sum.work += own.work;
-        sum.accepted += own.accepted;
-        sum.gain += own.gain;
-      }
-    }
-    mix_.restore(mix_.weights(), tallies);
-    mix_.adapt();
-    for (const auto &chain : chains_) {
-      if (isBehind(*chain))
-        chain->mix().adapt();
-      else
-        chain->mix().restore(mix_.weights(), {});
-    }
-  }
+  if (!options_.onlyKind)
+    adaptMixes();
   // After 8, 16, 32, ... rounds, later and later.
   if (round_ >= 8 && llvm::isPowerOf2_64(round_))
     tryOrders();
@@ -223,10 +225,8 @@ void MarkovSearch::exchange() {
     if (chain->hasNoHope(*machine_) &&
         (!worst || chain->currentNs() > worst->currentNs()))
       worst = chain.get();
-  if (!worst)
-    return;
-  worst->start(best_);
-  worst->mix().restore(mix_.weights(), {});
+  if (worst)
+    worst->start(best_);
 }
 
 void MarkovSearch::run() {

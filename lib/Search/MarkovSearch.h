@@ -44,6 +44,8 @@ private:
   void playRound();
   void report();
   void exchange();
+  ProposalMix &mixOf(const Chain &chain);
+  void adaptMixes();
   void note();
   std::chrono::steady_clock::time_point startsEnd();
   uint64_t stageLimit() const;
@@ -96,7 +98,8 @@ private:
   uint64_t proposalsBefore_ = 0, stageProposals_ = 0, improvedAt_ = 0;
   int64_t notedNs_ = INT64_MAX; ///< The best step at improvedAt_.
   double secondsBefore_ = 0, stageSeconds_ = 0;
-  ProposalMix mix_;
+  /// Of the chains that are in front, and of those that are behind.
+  ProposalMix mix_, mixBehind_;
   /// While windows are looked at, one for each chain; else empty.
   std::vector<std::unique_ptr<WindowDescent>> descents_;
   uint64_t triedInWindows_ = 0;     ///< Of all proposals.

@@ -91,28 +91,27 @@ ProposalKind ProposalMix::draw(Random &random) const {
 }
 
 void ProposalMix::adapt() {
-  // What each kind gained, and how often it was taken, for its work.
-  std::array<double, numProposalKinds> gain{}, taken{};
-  double gains = 0, takes = 0;
+  // What each kind gained for its work.
+  std::array<double, numProposalKinds> gain{};
+  double gains = 0;
   for (size_t kind = 0; kind < numProposalKinds; ++kind) {
     const Tally &tally = tallies_[kind];
     gain[kind] = tally.gain / (tally.work + 16);
-    taken[kind] = tally.accepted / (tally.work + 16);
     gains += gain[kind];
-    takes += taken[kind];
   }
   auto count = static_cast<double>(llvm::count(isPossible_, true));
-  // No kind dies out: what gains nothing now may do so later.
+  // Most of the weight is shared equally: what gains nothing now may do so
+  // later, or make room for what another kind gains.
+  constexpr double equal = 0.7;
   for (size_t kind = 0; kind < numProposalKinds; ++kind)
     if (isPossible_[kind])
-      weights_[kind] = 0.4 / count +
-                       0.4 * (gains > 0 ? gain[kind] / gains : 1.0 / count) +
-                       0.2 * (takes > 0 ? taken[kind] / takes : 1.0 / count);
+      weights_[kind] =
+          equal / count +
+          (1 - equal) * (gains > 0 ? gain[kind] / gains : 1.0 / count);
   // These take several times as long as others.
   weights_[indexOf(ProposalKind::Sums)] /= sumsCost;
   for (Tally &tally : tallies_) {
     tally.work /= 2;
-    tally.accepted /= 2;
     tally.gain /= 2;
   }
 }

@@ -78,13 +78,13 @@ struct ProposalTables {
   ProposalTables(const SearchProblem &problem, const ConfigurationSpace &space);
 };
 
-/// Draws kinds of proposals. Weights follow what was accepted, as far as it is
-/// told; they are a function of these numbers alone.
 /// How long it takes to decide on a change of so many nodes of a graph, about,
 /// in proposals of the paper. It must not depend on what a chain remembers of
 /// earlier proposals: one that goes on from a file has forgotten it.
 double workOf(size_t numChanged, const OperatorGraph &graph);
 
+/// Draws kinds of proposals. Weights follow what was gained, as far as it is
+/// told; they are a function of these numbers alone.
 class ProposalMix {
 public:
   /// From far away, stretches gain most: they come more often at first. Kinds
@@ -94,17 +94,16 @@ public:
   explicit ProposalMix(ProposalKind only);
   ProposalKind draw(Random &random) const;
   /// `work` is how long deciding on it took, about: workOf().
-  void count(ProposalKind kind, double work, bool accepted, double gain) {
+  void count(ProposalKind kind, double work, double gain) {
     Tally &tally = tallies_[static_cast<size_t>(kind)];
     tally.work += work;
-    tally.accepted += accepted;
     tally.gain += gain;
   }
   /// Sets weights by what was counted so far, and halves what was counted.
   void adapt();
 
   struct Tally {
-    double work = 0, accepted = 0;
+    double work = 0;
     double gain = 0; ///< Sum of the relative improvements of the best step.
   };
   std::array<double, numProposalKinds> weights() const { return weights_; }

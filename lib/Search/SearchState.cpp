@@ -133,15 +133,15 @@ llvm::Error MarkovSearch::descentsFromJSON(const json::Array &descents) {
   return llvm::Error::success();
 }
 
-/// Adds the weights of a mix, and what it has counted.
-static void writeMix(const ProposalMix &mix, json::Object &object) {
+/// The weights of a mix, and what it has counted.
+static json::Value toValue(const ProposalMix &mix) {
   json::Array weights, tallies;
   for (double weight : mix.weights())
     weights.push_back(weight);
   for (const ProposalMix::Tally &tally : mix.tallies())
-    tallies.push_back(json::Array{tally.work, tally.accepted, tally.gain});
-  object["weights"] = std::move(weights);
-  object["tallies"] = std::move(tallies);
+    tallies.push_back(json::Array{tally.work, tally.gain});
+  return json::Object{{"weights", std::move(weights)},
+                      {"tallies", std::move(tallies)}};
 }
 
 json::Value MarkovSearch::toJSON() const {
@@ -149,45 +149,45 @@ json::Value MarkovSearch::toJSON() const {
   json::Array chains, history, starts;
   for (const auto &chain : chains_) {
     statistics.add(chain->statistics());
-    json::Object entry{{"step", static_cast<int64_t>(chain->step())},
-                       {"best_ns", chain->bestNs()},
-                       {"asked_ns", chain->askedNs()},
-                       {"current", toValue(chain->current(), chain->currentNs(),
-                                           problem_.graph)}};
-    writeMix(chain->mix(), entry);
-    chains.push_back(std::move(entry));
+    chains.push_back(
+        json::Object{{"step", static_cast<int64_t>(chain->step())},
+                     {"best_ns", chain->bestNs()},
+                     {"asked_ns", chain->askedNs()},
+                     {"current", toValue(chain->current(), chain->currentNs(),
+                                         problem_.graph)}});
   }
   for (const SearchProgress &progress : result_.history)
     history.push_back(json::Array{static_cast<int64_t>(progress.proposals),
                                   progress.seconds, progress.bestNs});
   for (const auto &[name, stepNs] : result_.starts)
     starts.push_back(json::Array{name, stepNs});
-  json::Object root{{"format", format},
-                    {"of", identity(problem_, options_)},
-                    {"stage", static_cast<int64_t>(stage_)},
-                    {"stage_begun", stageBegun_},
-                    {"round", static_cast<int64_t>(round_)},
-                    {"improved_at", static_cast<int64_t>(improvedAt_)},
-                    {"stage_at", static_cast<int64_t>(stageProposals_)},
-                    {"noted_ns", notedNs_},
-                    {"descended_ns", descendedNs_},
-                    {"tried_in_windows", static_cast<int64_t>(triedInWindows_)},
-                    {"descents", descentsToJSON()},
-                    {"seconds", seconds()},
-                    {"best", toValue(best_, bestNs_, problem_.graph)},
-                    {"best_ns", bestNs_},
-                    {"statistics", soap::toJSON(statistics)},
-                    {"history", std::move(history)},
-                    {"starts", std::move(starts)},
-                    {"chains", std::move(chains)}};
-  writeMix(mix_, root);
-  return root;
+  return json::Object{
+      {"format", format},
+      {"of", identity(problem_, options_)},
+      {"stage", static_cast<int64_t>(stage_)},
+      {"stage_begun", stageBegun_},
+      {"round", static_cast<int64_t>(round_)},
+      {"improved_at", static_cast<int64_t>(improvedAt_)},
+      {"stage_at", static_cast<int64_t>(stageProposals_)},
+      {"noted_ns", notedNs_},
+      {"descended_ns", descendedNs_},
+      {"tried_in_windows", static_cast<int64_t>(triedInWindows_)},
+      {"descents", descentsToJSON()},
+      {"seconds", seconds()},
+      {"best", toValue(best_, bestNs_, problem_.graph)},
+      {"best_ns", bestNs_},
+      {"statistics", soap::toJSON(statistics)},
+      {"history", std::move(history)},
+      {"starts", std::move(starts)},
+      {"mix", toValue(mix_)},
+      {"mix_behind", toValue(mixBehind_)},
+      {"chains", std::move(chains)}};
 }
 
-/// Reads what writeMix() wrote; false if it has another form.
-static bool readMix(const json::Object &object, ProposalMix &mix) {
-  const json::Array *weights = object.getArray("weights");
-  const json::Array *tallies = object.getArray("tallies");
+/// Reads a mix; false if it has another form.
+static bool readMix(const json::Object *object, ProposalMix &mix) {
+  const json::Array *weights = object ? object->getArray("weights") : nullptr;
+  const json::Array *tallies = object ? object->getArray("tallies") : nullptr;
   if (!weights || weights->size() != numProposalKinds || !tallies ||
       tallies->size() != numProposalKinds)
     return false;
@@ -195,12 +195,11 @@ static bool readMix(const json::Object &object, ProposalMix &mix) {
   std::array<ProposalMix::Tally, numProposalKinds> newTallies;
   for (size_t kind = 0; kind < numProposalKinds; ++kind) {
     const json::Array *tally = (*tallies)[kind].getAsArray();
-    if (!tally || tally->size() != 3)
+    if (!tally || tally->size() != 2)
       return false;
     newWeights[kind] = (*weights)[kind].getAsNumber().value_or(0);
     newTallies[kind] = {(*tally)[0].getAsNumber().value_or(0),
-                        (*tally)[1].getAsNumber().value_or(0),
-                        (*tally)[2].getAsNumber().value_or(0)};
+                        (*tally)[1].getAsNumber().value_or(0)};
   }
   mix.restore(newWeights, newTallies);
   return true;
@@ -250,8 +249,10 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
   llvm::Expected<Strategy> best = toStrategy(root->get("best"), problem_);
   if (!best)
     return best.takeError();
-  if (!readMix(*root, mix_))
-    return bad("weights");
+  for (auto [name, mix] :
+       {std::pair("mix", &mix_), {"mix_behind", &mixBehind_}})
+    if (!readMix(root->getObject(name), *mix))
+      return bad(name);
   stage_ = static_cast<size_t>(*stage);
   machine_ =
       std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
@@ -267,8 +268,6 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
     chain->resume(static_cast<uint64_t>(object->getInteger("step").value_or(0)),
                   object->getInteger("best_ns").value_or(INT64_MAX),
                   object->getInteger("asked_ns").value_or(0));
-    if (!readMix(*object, chain->mix()))
-      return bad("chains");
   }
   best_ = std::move(*best);
   bestNs_ = *bestNs;

@@ -77,13 +77,12 @@ void MarkovSearch::beginStage() {
   note();
   if (bestNs_ == INT64_MAX)
     return;
-  machine_->bestNs = bestNs_;
-  for (const auto &chain : chains_) {
+  // Chains that begin anew begin as a search does.
+  if (!options_.onlyKind)
+    mixBehind_ = ProposalMix(problem_.graph);
+  for (const auto &chain : chains_)
     if (!chain->isStarted())
       chain->start(best_);
-    bool isNew = !options_.onlyKind && machine_->isBehind(chain->currentNs());
-    chain->mix() = isNew ? ProposalMix(problem_.graph) : mix_;
-  }
 }
 
 /// How many configurations of each group tables of costs know. The work of
