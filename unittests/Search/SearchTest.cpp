@@ -12,6 +12,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 
@@ -295,7 +297,19 @@ TEST(Search, GoesOnFromAFile) {
   ASSERT_FALSE(bool(other));
   std::string error = llvm::toString(other.takeError());
   EXPECT_NE(error.find("expected the search of"), std::string::npos) << error;
+  // So is one of before chains that are behind had weights of their own.
+  options.seed = 0;
+  auto text = llvm::MemoryBuffer::getFile(path);
+  ASSERT_TRUE(bool(text));
+  llvm::json::Value state =
+      llvm::cantFail(llvm::json::parse((*text)->getBuffer()));
+  ASSERT_TRUE(state.getAsObject()->erase("mix_behind"));
   std::error_code code;
+  llvm::raw_fd_ostream(path, code) << state;
+  auto older = run(createMCMC(), problem, options);
+  ASSERT_FALSE(bool(older));
+  error = llvm::toString(older.takeError());
+  EXPECT_NE(error.find("expected 'mix_behind'"), std::string::npos) << error;
   llvm::raw_fd_ostream(path, code) << "{\"format\": \"soap-strategy\"}";
   auto wrong = run(createMCMC(), problem, options);
   ASSERT_FALSE(bool(wrong));
