@@ -317,6 +317,30 @@ TEST(Search, GoesOnFromAFile) {
   EXPECT_NE(error.find("--search-state"), std::string::npos) << error;
 }
 
+/// Also where some chains are behind, which have weights of their own and are
+/// given up or not, by what they gained since the last exchange. Once a fifth
+/// of a second is over, every round ends a part.
+TEST(Search, GoesOnFromAFileWithChainsBehind) {
+  CostModel costs;
+  Topology machine =
+      llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json"));
+  OperatorGraph graph = inception(8, 4);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.proposals = 30000;
+  options.stagnation = 30000;
+  options.namedStarts = false;
+  options.randomStarts = 4;
+  options.leastSums = false;
+  options.seed = 1;
+  llvm::SmallString<64> path;
+  ASSERT_FALSE(
+      llvm::sys::fs::createTemporaryFile("search-state", "json", path));
+  llvm::sys::fs::remove(path);
+  llvm::FileRemover remover(path);
+  expectSameInParts(problem, options, path, /*reports=*/1);
+}
+
 /// Also between two rounds in which windows are looked at: every report ends a
 /// part once a fifth of a second is over, which windows take several times.
 TEST(Search, GoesOnFromAFileBetweenWindows) {
