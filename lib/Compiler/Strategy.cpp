@@ -33,6 +33,7 @@ static llvm::json::Object searchJSON(const SearchResult &result) {
   object["wall_seconds"] = result.seconds;
   object["stopped_by"] = stringify(result.stop);
   object["step_ns"] = result.stepNs;
+  object["attempts"] = static_cast<int64_t>(result.attempts);
   if (result.sumNs)
     object["sum_ns"] = *result.sumNs;
   if (result.lowerBoundNs)

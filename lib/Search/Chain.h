@@ -95,6 +95,8 @@ public:
   Chain(const SearchProblem &problem, const SearchOptions &options,
         const TaskGraph &tables, uint64_t number);
 
+  /// As if it had never been started, but for the random numbers it has drawn.
+  void reset() { currentNs_ = bestNs_ = askedNs_ = INT64_MAX; }
   /// Goes on from a strategy that is valid and fits into memory.
   void start(const Strategy &strategy);
   /// Goes on from the fastest of these starts, which come in ascending order of

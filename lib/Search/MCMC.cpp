@@ -94,12 +94,9 @@ llvm::Error MarkovSearch::prepare() {
   deadline_.end = after(options_.budgetSeconds * 0.9);
   end_ = after(options_.budgetSeconds);
   // Something must fit before long work begins.
-  for (; bestNs_ == INT64_MAX && stage_ < parts_.size(); ++stage_) {
-    beginStage();
-    if (bestNs_ != INT64_MAX)
-      return llvm::Error::success();
-  }
-  if (bestNs_ == INT64_MAX)
+  if (foundNs_ == INT64_MAX)
+    beginAttempt();
+  if (foundNs_ == INT64_MAX)
     return llvm::createStringError(
         "expected a start that fits into memory, got: none; use more "
         "devices, devices with more memory or a smaller batch");
@@ -146,7 +143,7 @@ void MarkovSearch::report() {
     return;
   lastReport_ = now;
   // The others go on: their numbers are those of the last round.
-  if (!options_.progress({result_.proposals, now, bestNs_}))
+  if (!options_.progress({result_.proposals, now, foundNs_}))
     deadline_.cancelled = true;
 }
 
@@ -172,17 +169,25 @@ void MarkovSearch::forEachChain(llvm::function_ref<void(size_t)> work) {
 /// Takes over what the chains found; among equals the first chain's.
 void MarkovSearch::note() {
   result_.proposals = proposals();
+  // Small gains count when they have added up.
+  auto noteGain = [&](int64_t ns, int64_t &notedNs, uint64_t &notedAt) {
+    if (static_cast<double>(ns) >= 0.999 * static_cast<double>(notedNs))
+      return;
+    notedNs = ns;
+    notedAt = proposalsWithoutWindows();
+  };
   for (const auto &chain : chains_) {
     if (chain->bestNs() >= bestNs_)
       continue;
     bestNs_ = chain->bestNs();
     best_ = chain->best();
-    // Small gains count when they have added up.
-    if (static_cast<double>(bestNs_) < 0.999 * static_cast<double>(notedNs_)) {
-      notedNs_ = bestNs_;
-      improvedAt_ = proposalsWithoutWindows();
-    }
-    result_.history.push_back({result_.proposals, seconds(), bestNs_});
+    noteGain(bestNs_, notedNs_, improvedAt_);
+    if (bestNs_ >= foundNs_)
+      continue;
+    foundNs_ = bestNs_;
+    found_ = best_;
+    noteGain(foundNs_, notedFoundNs_, foundAt_);
+    result_.history.push_back({result_.proposals, seconds(), foundNs_});
   }
 }
 
@@ -229,40 +234,44 @@ void MarkovSearch::exchange() {
     worst->start(best_);
 }
 
+bool MarkovSearch::playStage() {
+  while (!isStageOver()) {
+    uint64_t before = proposals();
+    if (!descents_.empty()) {
+      playDescents();
+    } else {
+      playRound();
+      exchange();
+    }
+    if (!options_.stateFile.empty() && seconds() - lastSave_ > 5)
+      save();
+    // One op on one device, say.
+    if (proposals() == before)
+      return false;
+  }
+  return true;
+}
+
 void MarkovSearch::run() {
   for (;;) {
-    if (!stageBegun_) {
+    if (!stageBegun_)
       beginStage();
-    } else if (!hasTriedSums_) {
-      // A state has no tables. What starts planned counts in proposals, too.
-      makeSums(startsEnd());
-      std::vector<Start> known;
-      addLeastSums(known, startsEnd(), startsEnd());
-    }
-    for (beginDescents(); !isStageOver(); beginDescents()) {
-      uint64_t before = proposals();
-      if (looksAtWindows()) {
-        playDescents();
-      } else {
-        playRound();
-        exchange();
-      }
-      if (!options_.stateFile.empty() && seconds() - lastSave_ > 5)
-        save();
-      // Nothing that could be changed: one op on one device, say.
-      if (proposals() == before)
-        break;
-    }
-    if (stage_ + 1 == parts_.size() || deadline_.passed ||
-        deadline_.cancelled || proposals() >= limit_)
+    else if (hasSums() && !hasTriedSums_)
+      makeTables(startsEnd(), nullptr);
+    bool isStuck = !playStage();
+    if (isEnded())
       break;
-    ++stage_;
-    stageBegun_ = false;
+    if (!isWhole()) {
+      ++stage_;
+      stageBegun_ = false;
+    } else if (isStuck || (!beginDescents() && !beginNextAttempt())) {
+      break;
+    }
   }
   if (!options_.stateFile.empty())
     save();
   // A machine is never found slower than a part of it, nor than its starts.
-  while (stage_ + 1 != parts_.size()) {
+  while (attempt_ == 0 && !isWhole()) {
     ++stage_;
     beginStage();
   }
@@ -284,12 +293,14 @@ SearchResult MarkovSearch::finish() {
   else
     result.stop = StopReason::NoImprovement;
 
-  result.strategy = best_;
+  result.strategy = found_;
+  result.attempts = attempt_ + 1;
   // Chains have plans of what they found; those of one are enough.
   chains_.resize(1);
   TaskGraph &tasks = chains_.front()->tasks();
-  simplify({problem_.graph, problem_.topology, machine_->space}, tasks,
-           result.strategy,
+  ConfigurationSpace space(problem_.graph, problem_.topology,
+                           options_.maxTasks);
+  simplify({problem_.graph, problem_.topology, space}, tasks, result.strategy,
            [&] { return deadline_.cancelled || Clock::now() >= end_; });
 
   // The order is part of the strategy: keep a policy's where it is better.
@@ -307,7 +318,7 @@ SearchResult MarkovSearch::finish() {
     }
   }
   result.seconds = seconds();
-  if (result.stepNs < bestNs_)
+  if (result.stepNs < foundNs_)
     result.history.push_back({result.proposals, result.seconds, result.stepNs});
   return result;
 }

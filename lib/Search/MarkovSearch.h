@@ -18,8 +18,10 @@ namespace soap::detail {
 
 /// The state of one search. A search looks at parts of the machine one after
 /// the other (stages), each in rounds: all chains try the same number of
-/// proposals, on any number of threads, and then exchange. With a limit on
-/// proposals alone everything is a function of the problem and the seed.
+/// proposals, on any number of threads, and then exchange. When the chains find
+/// nothing better on the whole machine any more, they begin anew, on the first
+/// part: that is another attempt. With a limit on proposals alone everything is
+/// a function of the problem and the seed.
 class MarkovSearch {
 public:
   MarkovSearch(const SearchProblem &problem, const SearchOptions &options);
@@ -35,6 +37,22 @@ private:
   static constexpr uint64_t roundLength = 128;
 
   void beginStage();
+  /// The last stage is all of the machine.
+  bool isWhole() const { return stage_ + 1 == parts_.size(); }
+  bool isEnded() const {
+    return deadline_.passed || deadline_.cancelled || proposals() >= limit_;
+  }
+  /// False if there is nothing that could be changed.
+  bool playStage();
+  // Attempts.cpp
+  void beginAttempt();
+  bool beginNextAttempt();
+  uint64_t patience() const;
+  uint64_t attemptPatience() const;
+  uint64_t sinceFound() const { return proposalsWithoutWindows() - foundAt_; }
+  bool hasSums() const;
+  void makeTables(std::chrono::steady_clock::time_point end,
+                  std::vector<Start> *starts);
   void makeSums(std::chrono::steady_clock::time_point end);
   void addLeastSums(std::vector<Start> &starts,
                     std::chrono::steady_clock::time_point planEnd,
@@ -49,15 +67,12 @@ private:
   void note();
   std::chrono::steady_clock::time_point startsEnd();
   uint64_t stageLimit() const;
-  uint64_t patience() const;
+  uint64_t stagePatience() const;
   bool isStageOver() const;
   void tryOrders();
   // WindowRounds.cpp
   uint64_t windowLimit() const;
-  bool looksAtWindows() const {
-    return !descents_.empty() && triedInWindows_ < windowLimit();
-  }
-  void beginDescents();
+  bool beginDescents();
   void playDescents();
   std::unique_ptr<WindowDescent> makeDescent(size_t chain) const;
   double seconds() const;
@@ -80,6 +95,8 @@ private:
   TaskGraph tables_;
   llvm::SmallVector<int32_t, 4> parts_; ///< Devices, per stage.
   std::unique_ptr<SubMachine> machine_; ///< Of the stage.
+  /// The whole machine, while an attempt behind the first is at a part of it.
+  std::unique_ptr<SubMachine> whole_;
   bool hasTriedSums_ = false; ///< To make tables of costs of machine_.
   std::vector<std::unique_ptr<Chain>> chains_;
   /// Proposals over all stages and chains: as many as there may be, and as many
@@ -95,8 +112,16 @@ private:
   size_t stage_ = 0;
   bool stageBegun_ = false;
   uint64_t round_ = 0; ///< Of the stage.
-  uint64_t proposalsBefore_ = 0, stageProposals_ = 0, improvedAt_ = 0;
-  int64_t notedNs_ = INT64_MAX; ///< The best step at improvedAt_.
+  /// The number of the attempt, and all proposals when it began.
+  uint64_t attempt_ = 0, attemptAt_ = 0;
+  /// Numbers of proposals without windows: when the stage began, when it last
+  /// improved on something, when the search did, and in the first attempt, when
+  /// the last stage began and when all ended.
+  uint64_t stageProposals_ = 0, improvedAt_ = 0, foundAt_ = 0, wholeAt_ = 0,
+           firstLength_ = 0;
+  uint64_t proposalsBefore_ = 0;
+  /// The best steps at improvedAt_ and foundAt_.
+  int64_t notedNs_ = INT64_MAX, notedFoundNs_ = INT64_MAX;
   double secondsBefore_ = 0, stageSeconds_ = 0;
   /// Of the chains that are in front, and of those that are behind.
   ProposalMix mix_, mixBehind_;
@@ -104,8 +129,8 @@ private:
   std::vector<std::unique_ptr<WindowDescent>> descents_;
   uint64_t triedInWindows_ = 0;     ///< Of all proposals.
   int64_t descendedNs_ = INT64_MAX; ///< A step that windows did not shorten.
-  Strategy best_;
-  int64_t bestNs_ = INT64_MAX;
+  Strategy best_, found_;           ///< Of the attempt, and of all attempts.
+  int64_t bestNs_ = INT64_MAX, foundNs_ = INT64_MAX;
   SearchStatistics statisticsBefore_;
   SearchResult result_;
   /// @}

@@ -167,6 +167,12 @@ json::Value MarkovSearch::toJSON() const {
       {"stage", static_cast<int64_t>(stage_)},
       {"stage_begun", stageBegun_},
       {"round", static_cast<int64_t>(round_)},
+      {"attempt", static_cast<int64_t>(attempt_)},
+      {"attempt_at", static_cast<int64_t>(attemptAt_)},
+      {"first_length", static_cast<int64_t>(firstLength_)},
+      {"whole_at", static_cast<int64_t>(wholeAt_)},
+      {"found_at", static_cast<int64_t>(foundAt_)},
+      {"noted_found_ns", notedFoundNs_},
       {"improved_at", static_cast<int64_t>(improvedAt_)},
       {"stage_at", static_cast<int64_t>(stageProposals_)},
       {"noted_ns", notedNs_},
@@ -176,6 +182,8 @@ json::Value MarkovSearch::toJSON() const {
       {"seconds", seconds()},
       {"best", toValue(best_, bestNs_, problem_.graph)},
       {"best_ns", bestNs_},
+      {"found", toValue(found_, foundNs_, problem_.graph)},
+      {"found_ns", foundNs_},
       {"statistics", soap::toJSON(statistics)},
       {"history", std::move(history)},
       {"starts", std::move(starts)},
@@ -239,16 +247,22 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
   };
   const json::Array *chains = root->getArray("chains");
   std::optional<int64_t> stage = root->getInteger("stage"),
-                         bestNs = root->getInteger("best_ns");
+                         bestNs = root->getInteger("best_ns"),
+                         foundNs = root->getInteger("found_ns");
   if (!chains || chains->size() != chains_.size())
     return bad("chains");
   if (!stage || *stage < 0 || *stage >= static_cast<int64_t>(parts_.size()))
     return bad("stage");
   if (!bestNs || *bestNs <= 0)
     return bad("best_ns");
+  if (!foundNs || *foundNs <= 0)
+    return bad("found_ns");
   llvm::Expected<Strategy> best = toStrategy(root->get("best"), problem_);
   if (!best)
     return best.takeError();
+  llvm::Expected<Strategy> found = toStrategy(root->get("found"), problem_);
+  if (!found)
+    return found.takeError();
   for (auto [name, mix] :
        {std::pair("mix", &mix_), {"mix_behind", &mixBehind_}})
     if (!readMix(root->getObject(name), *mix))
@@ -271,16 +285,22 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
   }
   best_ = std::move(*best);
   bestNs_ = *bestNs;
+  found_ = std::move(*found);
+  foundNs_ = *foundNs;
   stageBegun_ = root->getBoolean("stage_begun").value_or(true);
-  round_ = static_cast<uint64_t>(root->getInteger("round").value_or(0));
-  improvedAt_ =
-      static_cast<uint64_t>(root->getInteger("improved_at").value_or(0));
-  stageProposals_ =
-      static_cast<uint64_t>(root->getInteger("stage_at").value_or(0));
+  for (auto [name, number] : {std::pair("round", &round_),
+                              {"attempt", &attempt_},
+                              {"attempt_at", &attemptAt_},
+                              {"first_length", &firstLength_},
+                              {"whole_at", &wholeAt_},
+                              {"found_at", &foundAt_},
+                              {"improved_at", &improvedAt_},
+                              {"stage_at", &stageProposals_},
+                              {"tried_in_windows", &triedInWindows_}})
+    *number = static_cast<uint64_t>(root->getInteger(name).value_or(0));
   notedNs_ = root->getInteger("noted_ns").value_or(INT64_MAX);
+  notedFoundNs_ = root->getInteger("noted_found_ns").value_or(INT64_MAX);
   descendedNs_ = root->getInteger("descended_ns").value_or(INT64_MAX);
-  triedInWindows_ =
-      static_cast<uint64_t>(root->getInteger("tried_in_windows").value_or(0));
   secondsBefore_ = root->getNumber("seconds").value_or(0);
   stageSeconds_ = secondsBefore_;
   if (const json::Object *statistics = root->getObject("statistics"))

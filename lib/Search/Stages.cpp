@@ -29,23 +29,23 @@ static constexpr double slack = 1.25;
 /// all but the first, if none is nearly as fast.
 void MarkovSearch::beginStage() {
   machine_.reset();
-  machine_ =
-      std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
+  hasTriedSums_ = isWhole() && whole_;
+  machine_ = hasTriedSums_ ? std::move(whole_)
+                           : std::make_unique<SubMachine>(
+                                 problem_, options_.maxTasks, parts_[stage_]);
   stageSeconds_ = seconds();
   stageProposals_ = improvedAt_ = proposalsWithoutWindows();
-  // Of the time for starts, tables have a quarter; then pairs are planned for
-  // least sums, and those end.
-  Clock::time_point begin = Clock::now(), end = startsEnd();
-  auto until = [&](int percent) {
-    return begin + (end - begin) / 100 * percent;
-  };
-  makeSums(until(25));
+  if (attempt_ == 0)
+    wholeAt_ = foundAt_ = stageProposals_;
+  Clock::time_point end = startsEnd();
   // The most promising ones first: random ones are left out if time is short.
   std::vector<Start> starts;
   if (stage_ > 0 && bestNs_ != INT64_MAX)
     starts = spreadStarts(problem_, best_, parts_[stage_ - 1], parts_[stage_]);
-  addLeastSums(starts, until(65), until(72));
-  llvm::append_range(starts, drawStarts(problem_, options_, parts_[stage_]));
+  if (hasSums() && !hasTriedSums_)
+    makeTables(end, attempt_ == 0 ? &starts : nullptr);
+  llvm::append_range(starts,
+                     drawStarts(problem_, options_, parts_[stage_], attempt_));
   StartLimits limits;
   limits.bestNs = bestNs_;
   limits.mustPlan = bestNs_ == INT64_MAX;
@@ -69,9 +69,10 @@ void MarkovSearch::beginStage() {
     return std::tuple(!a.isExact, a.stepNs < 0, a.stepNs) <
            std::tuple(!b.isExact, b.stepNs < 0, b.stepNs);
   });
-  for (const Start &start : starts)
-    result_.starts.push_back(
-        {start.name + (start.isExact ? "" : " (at least)"), start.stepNs});
+  if (attempt_ == 0)
+    for (const Start &start : starts)
+      result_.starts.push_back(
+          {start.name + (start.isExact ? "" : " (at least)"), start.stepNs});
   stageBegun_ = true;
   round_ = 0;
   note();
@@ -97,16 +98,37 @@ static size_t numChoices(const ConfigurationSpace &space) {
       std::clamp(std::sqrt(mostWork / ofPair), fewest, most));
 }
 
+/// Later attempts have no tables for parts of the machine, which take a while.
+bool MarkovSearch::hasSums() const {
+  constexpr int32_t mostDevices = 64;
+  return options_.leastSums && !options_.onlyKind &&
+         parts_[stage_] <= mostDevices && (attempt_ == 0 || isWhole());
+}
+
+/// Makes tables of costs until `end`, plans pairs of them for least sums, and
+/// adds strategies with these to `starts`. (A search that goes on from a file
+/// has no tables. What is planned counts in proposals, too, so it needs the
+/// same plans.)
+void MarkovSearch::makeTables(Clock::time_point end,
+                              std::vector<Start> *starts) {
+  Clock::time_point begin = Clock::now();
+  auto until = [&](int percent) {
+    return begin + (end - begin) / 100 * percent;
+  };
+  makeSums(until(25));
+  hasTriedSums_ = true;
+  if (!machine_->tables.sums)
+    return;
+  std::vector<Start> known;
+  addLeastSums(starts ? *starts : known, until(65), until(72));
+}
+
 /// Finds the costs of operations and pairs on the part of the machine until
 /// `end`, but for pairs that move much: they take most of the time, and few
 /// strategies have them.
 void MarkovSearch::makeSums(Clock::time_point end) {
-  constexpr int32_t mostDevices = 64;
   constexpr size_t plans = 400'000;
   int32_t devices = parts_[stage_];
-  hasTriedSums_ = true;
-  if (!options_.leastSums || options_.onlyKind || devices > mostDevices)
-    return;
   auto sums = std::make_unique<CostTables>(
       problem_, machine_->space,
       chooseConfigurations(problem_, machine_->space,
@@ -122,13 +144,11 @@ void MarkovSearch::makeSums(Clock::time_point end) {
 void MarkovSearch::addLeastSums(std::vector<Start> &starts,
                                 Clock::time_point planEnd,
                                 Clock::time_point end) {
-  if (!machine_->tables.sums)
-    return;
   LeastSumLimits limits;
   limits.threads = threads_;
   // What a part of the machine finds is where the next one begins; the last
   // one gains most.
-  limits.rounds = stage_ + 1 == parts_.size() ? 4 : 0;
+  limits.rounds = isWhole() ? 4 : 0;
   limits.planEnd = planEnd;
   limits.end = end;
   for (LeastSum &found :
@@ -141,7 +161,7 @@ void MarkovSearch::addLeastSums(std::vector<Start> &starts,
 /// Starts have at most the time of a part of the machine, and a quarter
 /// of the budget on all of it. When a search has to end, the last of its time.
 Clock::time_point MarkovSearch::startsEnd() {
-  double share = stage_ + 1 == parts_.size() ? 0.25 : 1.0 / shareOfParts;
+  double share = isWhole() ? 0.25 : 1.0 / shareOfParts;
   auto end =
       Clock::now() +
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
@@ -149,21 +169,24 @@ Clock::time_point MarkovSearch::startsEnd() {
   return std::min(end, deadline_.isOver() ? end_ : deadline_.end);
 }
 
+/// So many proposals of the search end the stage.
 uint64_t MarkovSearch::stageLimit() const {
-  return stage_ + 1 == parts_.size() ? limit_
-                                     : limit_ / shareOfParts * (stage_ + 1);
+  if (isWhole())
+    return limit_;
+  if (attempt_ == 0)
+    return limit_ / shareOfParts * (stage_ + 1);
+  return std::min(limit_,
+                  attemptAt_ + firstLength_ / shareOfParts * (stage_ + 1));
 }
 
-/// So many proposals without a better strategy end a part of the search.
-uint64_t MarkovSearch::patience() const {
-  bool isLast = stage_ + 1 == parts_.size();
-  if (isLast && options_.stagnation)
-    return options_.stagnation;
+/// So many proposals without a better strategy end the stage.
+uint64_t MarkovSearch::stagePatience() const {
+  if (isWhole())
+    return attemptPatience();
   if (options_.proposals)
-    return isLast ? limit_ / 4 : limit_ / 30;
+    return limit_ / 30;
   // What took long to find may be followed by what takes as long.
-  uint64_t least = isLast ? leastPatience_ : leastPatience_ / 8;
-  return std::max(least, 2 * (improvedAt_ - stageProposals_));
+  return std::max(leastPatience_ / 8, 2 * (improvedAt_ - stageProposals_));
 }
 
 bool MarkovSearch::isStageOver() const {
@@ -171,11 +194,13 @@ bool MarkovSearch::isStageOver() const {
     return true;
   if (proposals() >= stageLimit())
     return true;
-  if (!looksAtWindows() &&
-      proposalsWithoutWindows() - improvedAt_ >= patience())
+  if (!descents_.empty())
+    return false;
+  if (proposalsWithoutWindows() - improvedAt_ >= stagePatience())
     return true;
-  return stage_ + 1 != parts_.size() &&
-         seconds() - stageSeconds_ > options_.budgetSeconds / shareOfParts;
+  if (isWhole())
+    return options_.stagnation && sinceFound() >= options_.stagnation;
+  return seconds() - stageSeconds_ > options_.budgetSeconds / shareOfParts;
 }
 
 /// The launch order is part of the strategy: the chain that is ahead takes a

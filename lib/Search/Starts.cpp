@@ -46,7 +46,7 @@ std::string detail::where(const SearchProblem &problem, int32_t devices) {
 
 std::vector<Start> detail::drawStarts(const SearchProblem &problem,
                                       const SearchOptions &options,
-                                      int32_t devices) {
+                                      int32_t devices, uint64_t attempt) {
   const OperatorGraph &graph = problem.graph;
   const Topology &topology = problem.topology;
   std::string part = where(problem, devices);
@@ -59,12 +59,14 @@ std::vector<Start> detail::drawStarts(const SearchProblem &problem,
       if (named.isListed && named.name != "random")
         addStart(starts, {named.name.str() + part,
                           named.make(problem, devices, options.seed)});
-  for (int32_t i = 0; i < options.randomStarts; ++i)
-    addStart(starts,
-             {"random" + (i ? " " + std::to_string(i + 1) : "") + part,
-              randomStrategy(graph, topology, options.seed + i * 0x10001ull,
-                             /*structured=*/true, devices),
-              /*isOptional=*/true});
+  for (int32_t i = 0; i < options.randomStarts; ++i) {
+    uint64_t number = attempt * static_cast<uint64_t>(options.randomStarts) + i;
+    addStart(starts, {"random" + (i ? " " + std::to_string(i + 1) : "") + part,
+                      randomStrategy(graph, topology,
+                                     options.seed + number * 0x10001ull,
+                                     /*structured=*/true, devices),
+                      /*isOptional=*/true});
+  }
   return starts;
 }
 

@@ -56,9 +56,11 @@ void addStart(std::vector<Start> &starts, Start start);
 std::string where(const SearchProblem &problem, int32_t devices);
 
 /// Starts on devices 0 to `devices`-1, each once: named strategies, the
-/// strategies that are given (on all devices), random ones. None is simulated.
+/// strategies that are given (on all devices), random ones, which are others in
+/// each attempt. None is simulated.
 std::vector<Start> drawStarts(const SearchProblem &problem,
-                              const SearchOptions &options, int32_t devices);
+                              const SearchOptions &options, int32_t devices,
+                              uint64_t attempt = 0);
 
 /// Starts on devices 0 to `devices`-1 that are made of a strategy on devices 0
 /// to `span`-1: its tasks are split further, in several ways (Spread.h).

@@ -25,27 +25,22 @@ uint64_t MarkovSearch::windowLimit() const {
   return options_.proposals ? std::min(most, limit_ / 2) : most;
 }
 
-/// Where proposals find little any more, windows may find something: from the
-/// best strategy on, in its own launch order, the graph's and those of the
-/// policies.
-void MarkovSearch::beginDescents() {
-  if (!descents_.empty() || stage_ + 1 != parts_.size() || options_.onlyKind ||
-      bestNs_ >= descendedNs_ || deadline_.passed || deadline_.cancelled)
-    return;
-  // On small graphs an eighth of the search's patience is enough. On large ones
-  // proposals go on finding something for long.
-  uint64_t first = std::max(patience(), leastPatience_) / 8;
-  if (proposalsWithoutWindows() - improvedAt_ < std::min(first, patience()))
-    return;
+/// Windows may find what proposals do not: from the best strategy on, in its
+/// own launch order, the graph's and those of the policies. They are looked at
+/// before the search ends. False if they have been, or it is too early to.
+bool MarkovSearch::beginDescents() {
+  if (options_.onlyKind || foundNs_ >= descendedNs_ ||
+      triedInWindows_ >= windowLimit() || sinceFound() < patience())
+    return false;
   std::vector<Strategy> known;
   for (auto [number, chain] : llvm::enumerate(chains_)) {
-    Strategy start = best_;
+    Strategy start = found_;
     if (number % 4 == 1)
       start.order.clear();
     else if (number % 4 == 2)
-      start.order = fifoOrder(problem_, best_);
+      start.order = fifoOrder(problem_, found_);
     else if (number % 4 == 3)
-      start.order = criticalPathOrder(problem_, best_);
+      start.order = criticalPathOrder(problem_, found_);
     std::unique_ptr<WindowDescent> descent = makeDescent(number);
     descent->start(start, {});
     // Another order may need more memory. Where an order is known already, the
@@ -55,6 +50,9 @@ void MarkovSearch::beginDescents() {
     known.push_back(std::move(start));
     descents_.push_back(std::move(descent));
   }
+  // What follows goes on from there.
+  improvedAt_ = proposalsWithoutWindows();
+  return true;
 }
 
 /// One round: every chain looks at a few windows, or at one that is large.
@@ -76,9 +74,10 @@ void MarkovSearch::playDescents() {
   for (uint64_t count : tried)
     triedInWindows_ += count;
   note();
-  if (llvm::all_of(descents_,
+  if (triedInWindows_ >= windowLimit() ||
+      llvm::all_of(descents_,
                    [](const auto &descent) { return descent->isDone(); })) {
     descents_.clear();
-    descendedNs_ = bestNs_;
+    descendedNs_ = foundNs_;
   }
 }

@@ -243,12 +243,19 @@ TEST(Search, StopsWhenToldTo) {
   EXPECT_EQ(cancelled->stop, StopReason::Cancelled);
 }
 
+/// What --search-state keeps.
+static llvm::json::Value readState(llvm::StringRef path) {
+  auto text = llvm::cantFail(
+      llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(path)));
+  return llvm::cantFail(llvm::json::parse(text->getBuffer()));
+}
+
 /// Searches in parts, each of which ends at its report number `reports` and is
-/// kept in the file. A search that was cancelled and goes on from its file
-/// finds what one that was not interrupted finds.
-static void expectSameInParts(const SearchProblem &problem,
-                              SearchOptions options, llvm::StringRef path,
-                              int reports) {
+/// kept in the file; then `look` is called. A search that was cancelled and
+/// goes on from its file finds what one that was not interrupted finds.
+static void expectSameInParts(
+    const SearchProblem &problem, SearchOptions options, llvm::StringRef path,
+    int reports, llvm::function_ref<void()> look = [] {}) {
   auto whole = run(createMCMC(), problem, options);
   ASSERT_TRUE(bool(whole)) << llvm::toString(whole.takeError());
   options.stateFile = path.str();
@@ -261,6 +268,7 @@ static void expectSameInParts(const SearchProblem &problem,
     auto part = run(createMCMC(), problem, options);
     ASSERT_TRUE(bool(part)) << llvm::toString(part.takeError());
     EXPECT_EQ(part->stateError, "");
+    look();
     found = std::move(*part);
   }
   EXPECT_EQ(found->stepNs, whole->stepNs);
@@ -299,10 +307,7 @@ TEST(Search, GoesOnFromAFile) {
   EXPECT_NE(error.find("expected the search of"), std::string::npos) << error;
   // So is one of before chains that are behind had weights of their own.
   options.seed = 0;
-  auto text = llvm::MemoryBuffer::getFile(path);
-  ASSERT_TRUE(bool(text));
-  llvm::json::Value state =
-      llvm::cantFail(llvm::json::parse((*text)->getBuffer()));
+  llvm::json::Value state = readState(path);
   ASSERT_TRUE(state.getAsObject()->erase("mix_behind"));
   std::error_code code;
   llvm::raw_fd_ostream(path, code) << state;
@@ -358,6 +363,87 @@ TEST(Search, GoesOnFromAFileBetweenWindows) {
   llvm::sys::fs::remove(path);
   llvm::FileRemover remover(path);
   expectSameInParts(problem, options, path, /*reports=*/1);
+}
+
+/// Also where chains have begun anew, on parts of the machine, too.
+TEST(Search, GoesOnFromAFileWithAttempts) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  OperatorGraph graph = inception(1, 1);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.proposals = 40000;
+  llvm::SmallString<64> path;
+  ASSERT_FALSE(
+      llvm::sys::fs::createTemporaryFile("search-state", "json", path));
+  llvm::sys::fs::remove(path);
+  llvm::FileRemover remover(path);
+  // Right behind its start an attempt is slower than those before.
+  int numSlower = 0;
+  expectSameInParts(problem, options, path, /*reports=*/1, [&] {
+    llvm::json::Value state = readState(path);
+    const llvm::json::Object &root = *state.getAsObject();
+    if (*root.getInteger("attempt") > 0 && *root.getInteger("stage") == 0)
+      numSlower += *root.getInteger("best_ns") > *root.getInteger("found_ns");
+  });
+  EXPECT_GT(numSlower, 0);
+  options.stateFile = std::string(path);
+  auto again = run(createMCMC(), problem, options);
+  ASSERT_TRUE(bool(again));
+  EXPECT_GE(again->attempts, 2u);
+  // A file of before there were attempts is refused.
+  llvm::json::Value state = readState(path);
+  ASSERT_TRUE(state.getAsObject()->erase("found"));
+  std::error_code code;
+  llvm::raw_fd_ostream(path, code) << state;
+  auto older = run(createMCMC(), problem, options);
+  ASSERT_FALSE(bool(older));
+  llvm::consumeError(older.takeError());
+}
+
+/// Chains begin anew where they find nothing any more, and find other
+/// strategies then; the best of all is taken, whatever the number of threads.
+TEST(Search, BeginsAnew) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  OperatorGraph graph = deepProducts(3, 0);
+  SearchProblem problem{graph, machine, costs};
+  int64_t once = 0, often = 0;
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    SearchOptions options;
+    options.seed = seed;
+    options.namedStarts = false;
+    options.leastSums = false;
+    options.proposals = 60000;
+    options.stagnation = 1000;
+    auto first = run(createMCMC(), problem, options);
+    options.stagnation = 0;
+    options.threads = 1;
+    auto all = run(createMCMC(), problem, options);
+    options.threads = 3;
+    auto same = run(createMCMC(), problem, options);
+    ASSERT_TRUE(first && all && same);
+    EXPECT_EQ(first->attempts, 1u);
+    EXPECT_GE(all->attempts, 2u);
+    EXPECT_LE(all->stepNs, first->stepNs);
+    TaskGraph tasks(problem);
+    tasks.setStrategy(all->strategy);
+    EXPECT_EQ(all->stepNs, FullSimulator(tasks).stepNs());
+    EXPECT_EQ(all->strategy, same->strategy);
+    EXPECT_EQ(all->proposals, same->proposals);
+    EXPECT_EQ(all->attempts, same->attempts);
+    once += first->stepNs;
+    often += all->stepNs;
+  }
+  EXPECT_LT(often, once);
+  // Wherever it ends, be it at the beginning of an attempt.
+  for (uint64_t proposals = 6000; proposals <= 14000; proposals += 1000) {
+    SearchOptions options;
+    options.proposals = options.stagnation = proposals;
+    auto found = run(createMCMC(), problem, options);
+    ASSERT_TRUE(bool(found));
+    EXPECT_LE(found->stepNs, found->history.back().bestNs) << proposals;
+  }
 }
 
 /// Bounds and delta simulation decide nothing: a search that simulates all in

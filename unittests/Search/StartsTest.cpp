@@ -258,4 +258,26 @@ TEST(Starts, OptionalOnesAreLimited) {
   }
   EXPECT_EQ(optional, 2);
 }
+
+/// Random starts are others in every attempt, named ones are the same.
+TEST(Starts, RandomOnesDifferByAttempt) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  OperatorGraph graph = inception(64, 1);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.randomStarts = 2;
+  std::vector<Start> first = drawStarts(problem, options, 8),
+                     second = drawStarts(problem, options, 8, /*attempt=*/1);
+  ASSERT_EQ(first.size(), second.size());
+  for (auto [a, b] : llvm::zip(first, second)) {
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_NE(a.strategy == b.strategy, a.isOptional) << a.name;
+  }
+  for (const Start &start : first)
+    EXPECT_FALSE(start.isOptional &&
+                 llvm::any_of(second, [&](const Start &other) {
+                   return other.strategy == start.strategy;
+                 }));
+}
 } // namespace
