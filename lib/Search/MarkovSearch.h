@@ -44,12 +44,6 @@ private:
   }
   /// False if there is nothing that could be changed.
   bool playStage();
-  // Attempts.cpp
-  void beginAttempt();
-  bool beginNextAttempt();
-  uint64_t patience() const;
-  uint64_t attemptPatience() const;
-  uint64_t sinceFound() const { return proposalsWithoutWindows() - foundAt_; }
   bool hasSums() const;
   void makeTables(std::chrono::steady_clock::time_point end,
                   std::vector<Start> *starts);
@@ -70,6 +64,12 @@ private:
   uint64_t stagePatience() const;
   bool isStageOver() const;
   void tryOrders();
+  // Attempts.cpp
+  void beginAttempt();
+  bool beginNextAttempt();
+  uint64_t patience() const;
+  uint64_t attemptPatience() const;
+  uint64_t sinceFound() const { return proposalsWithoutWindows() - foundAt_; }
   // WindowRounds.cpp
   uint64_t windowLimit() const;
   bool beginDescents();
@@ -114,9 +114,9 @@ private:
   uint64_t round_ = 0; ///< Of the stage.
   /// The number of the attempt, and all proposals when it began.
   uint64_t attempt_ = 0, attemptAt_ = 0;
-  /// Numbers of proposals without windows: when the stage began, when it last
-  /// improved on something, when the search did, and in the first attempt, when
-  /// the last stage began and when all ended.
+  /// Numbers of proposals without windows: when the stage began, when the
+  /// attempt and when the search last found something better, when the last
+  /// stage of the first attempt began and when that ended.
   uint64_t stageProposals_ = 0, improvedAt_ = 0, foundAt_ = 0, wholeAt_ = 0,
            firstLength_ = 0;
   uint64_t proposalsBefore_ = 0;
