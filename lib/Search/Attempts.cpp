@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Where chains end depends on what they came by: some seeds end 10% above
-// others, and hardly anything helps them to get there, however long they go on.
-// So where chains find nothing any more, they begin anew.
+// others, and do not come nearer to those however long they go on. So where
+// chains find nothing any more, they begin anew.
 //
 //===----------------------------------------------------------------------===//
 

@@ -108,6 +108,7 @@ llvm::Expected<Strategy> Sequence::run(SearchAlgorithm &algorithm, double share,
   total_.proposals += found->proposals;
   total_.accepted += found->accepted;
   total_.statistics.add(found->statistics);
+  total_.attempts = std::max(total_.attempts, found->attempts);
   if (!found->stateError.empty())
     total_.stateError = found->stateError;
   // Of equal ones the last counts: it may have proved that none is shorter.

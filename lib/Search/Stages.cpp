@@ -190,9 +190,7 @@ uint64_t MarkovSearch::stagePatience() const {
 }
 
 bool MarkovSearch::isStageOver() const {
-  if (deadline_.passed || deadline_.cancelled)
-    return true;
-  if (proposals() >= stageLimit())
+  if (isEnded() || proposals() >= stageLimit())
     return true;
   if (!descents_.empty())
     return false;

@@ -244,8 +244,9 @@ static void declareStrategy(CLI::App &app, CommandLine &line) {
                  "End the search after N proposals without a strategy that is "
                  "better by 0.1% (default: a quarter of --proposals, else "
                  "twice as many as it took to find the last one, at least "
-                 "20,000 to 200,000 by the sizes of graph and machine; then "
-                 "what has begun anew meanwhile comes to its end)")
+                 "20,000 to 200,000 by the sizes of graph and machine; chains "
+                 "that have begun anew by then go on until they find nothing "
+                 "any more)")
       ->check(wholeNumber<uint64_t>(1))
       ->type_name("N");
   app.add_option("--chains", line.options.chains,

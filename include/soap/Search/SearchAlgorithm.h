@@ -61,10 +61,11 @@ struct SearchOptions {
   double budgetSeconds = 60;
   uint64_t proposals = 0; ///< Over all chains; 0: no limit.
   /// Stop after so many proposals, over all chains, without a strategy that is
-  /// better by 0.1%. 0: a quarter of `proposals`, and the attempt comes to its
-  /// end. Without that, too: twice as many as it took to find the last one, but
-  /// at least 2,000 for each operation and each doubling of devices (within
-  /// 20,000 and 200,000; for more than four chains as many times more).
+  /// better by 0.1%. 0: a quarter of `proposals`. Without that, too: twice as
+  /// many as it took to find the last one, but at least 2,000 for each
+  /// operation and each doubling of devices (within 20,000 and 200,000; for
+  /// more than four chains as many times more). By 0, chains that have begun
+  /// anew meanwhile go on until they find nothing any more.
   uint64_t stagnation = 0;
   uint64_t seed = 0;
   /// Markov chains, each of which can keep a core busy. What is found depends
@@ -117,7 +118,9 @@ struct SearchResult {
   Strategy strategy;
   int64_t stepNs = 0;
   uint64_t proposals = 0, accepted = 0; ///< As in `statistics`.
-  uint64_t attempts = 1;                ///< How often the chains began (MCMC).
+  /// How often chains began: once, and anew where they found nothing any more
+  /// (MCMC; the most of several algorithms).
+  uint64_t attempts = 1;
   double seconds = 0;
   StopReason stop = StopReason::Proposals;
   /// Name and step time of every start; -1 if it does not fit into memory.
