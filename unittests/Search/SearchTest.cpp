@@ -243,6 +243,15 @@ TEST(Search, StopsWhenToldTo) {
   EXPECT_EQ(cancelled->stop, StopReason::Cancelled);
 }
 
+/// Of a file that does not exist yet, for --search-state.
+static llvm::SmallString<64> freshPath() {
+  llvm::SmallString<64> path;
+  llvm::cantFail(llvm::errorCodeToError(
+      llvm::sys::fs::createTemporaryFile("search-state", "json", path)));
+  llvm::sys::fs::remove(path);
+  return path;
+}
+
 /// What --search-state keeps.
 static llvm::json::Value readState(llvm::StringRef path) {
   auto text = llvm::cantFail(
@@ -251,11 +260,11 @@ static llvm::json::Value readState(llvm::StringRef path) {
 }
 
 /// Searches in parts, each of which ends at its report number `reports` and is
-/// kept in the file; then `look` is called. A search that was cancelled and
-/// goes on from its file finds what one that was not interrupted finds.
-static void expectSameInParts(
-    const SearchProblem &problem, SearchOptions options, llvm::StringRef path,
-    int reports, llvm::function_ref<void()> look = [] {}) {
+/// kept in the file. A search that was cancelled and goes on from its file
+/// finds what one that was not interrupted finds.
+static void expectSameInParts(const SearchProblem &problem,
+                              SearchOptions options, llvm::StringRef path,
+                              int reports) {
   auto whole = run(createMCMC(), problem, options);
   ASSERT_TRUE(bool(whole)) << llvm::toString(whole.takeError());
   options.stateFile = path.str();
@@ -268,7 +277,6 @@ static void expectSameInParts(
     auto part = run(createMCMC(), problem, options);
     ASSERT_TRUE(bool(part)) << llvm::toString(part.takeError());
     EXPECT_EQ(part->stateError, "");
-    look();
     found = std::move(*part);
   }
   EXPECT_EQ(found->stepNs, whole->stepNs);
@@ -291,10 +299,7 @@ TEST(Search, GoesOnFromAFile) {
   options.proposals = 6000;
   options.stagnation = 6000;
   options.budgetSeconds = 600;
-  llvm::SmallString<64> path;
-  ASSERT_FALSE(
-      llvm::sys::fs::createTemporaryFile("search-state", "json", path));
-  llvm::sys::fs::remove(path);
+  llvm::SmallString<64> path = freshPath();
   llvm::FileRemover remover(path);
   expectSameInParts(problem, options, path, /*reports=*/2);
   options.stateFile = std::string(path);
@@ -338,10 +343,7 @@ TEST(Search, GoesOnFromAFileWithChainsBehind) {
   options.randomStarts = 4;
   options.leastSums = false;
   options.seed = 1;
-  llvm::SmallString<64> path;
-  ASSERT_FALSE(
-      llvm::sys::fs::createTemporaryFile("search-state", "json", path));
-  llvm::sys::fs::remove(path);
+  llvm::SmallString<64> path = freshPath();
   llvm::FileRemover remover(path);
   expectSameInParts(problem, options, path, /*reports=*/1);
 }
@@ -357,10 +359,7 @@ TEST(Search, GoesOnFromAFileBetweenWindows) {
   SearchOptions options;
   options.proposals = 60000;
   options.stagnation = 1000;
-  llvm::SmallString<64> path;
-  ASSERT_FALSE(
-      llvm::sys::fs::createTemporaryFile("search-state", "json", path));
-  llvm::sys::fs::remove(path);
+  llvm::SmallString<64> path = freshPath();
   llvm::FileRemover remover(path);
   expectSameInParts(problem, options, path, /*reports=*/1);
 }
@@ -373,20 +372,9 @@ TEST(Search, GoesOnFromAFileWithAttempts) {
   SearchProblem problem{graph, machine, costs};
   SearchOptions options;
   options.proposals = 40000;
-  llvm::SmallString<64> path;
-  ASSERT_FALSE(
-      llvm::sys::fs::createTemporaryFile("search-state", "json", path));
-  llvm::sys::fs::remove(path);
+  llvm::SmallString<64> path = freshPath();
   llvm::FileRemover remover(path);
-  // Right behind its start an attempt is slower than those before.
-  int numSlower = 0;
-  expectSameInParts(problem, options, path, /*reports=*/1, [&] {
-    llvm::json::Value state = readState(path);
-    const llvm::json::Object &root = *state.getAsObject();
-    if (*root.getInteger("attempt") > 0 && *root.getInteger("stage") == 0)
-      numSlower += *root.getInteger("best_ns") > *root.getInteger("found_ns");
-  });
-  EXPECT_GT(numSlower, 0);
+  expectSameInParts(problem, options, path, /*reports=*/1);
   options.stateFile = std::string(path);
   auto again = run(createMCMC(), problem, options);
   ASSERT_TRUE(bool(again));
@@ -394,11 +382,13 @@ TEST(Search, GoesOnFromAFileWithAttempts) {
   // A file of before there were attempts is refused.
   llvm::json::Value state = readState(path);
   ASSERT_TRUE(state.getAsObject()->erase("found"));
+  ASSERT_TRUE(state.getAsObject()->erase("found_ns"));
   std::error_code code;
   llvm::raw_fd_ostream(path, code) << state;
   auto older = run(createMCMC(), problem, options);
   ASSERT_FALSE(bool(older));
-  llvm::consumeError(older.takeError());
+  std::string error = llvm::toString(older.takeError());
+  EXPECT_NE(error.find("expected 'found_ns'"), std::string::npos) << error;
 }
 
 /// Chains begin anew where they find nothing any more, and find other
@@ -432,18 +422,34 @@ TEST(Search, BeginsAnew) {
     EXPECT_EQ(all->strategy, same->strategy);
     EXPECT_EQ(all->proposals, same->proposals);
     EXPECT_EQ(all->attempts, same->attempts);
+    // Also as the search behind others.
+    auto behind =
+        run(createSearchAlgorithm("best:local,mcmc"), problem, options);
+    ASSERT_TRUE(bool(behind));
+    EXPECT_GE(behind->attempts, 2u);
     once += first->stepNs;
     often += all->stepNs;
   }
   EXPECT_LT(often, once);
-  // Wherever it ends, be it at the beginning of an attempt.
+  // Wherever it ends, be it at the beginning of an attempt, which is slower
+  // then than those before.
+  double slowest = 0;
   for (uint64_t proposals = 6000; proposals <= 14000; proposals += 1000) {
+    llvm::SmallString<64> path = freshPath();
+    llvm::FileRemover remover(path);
     SearchOptions options;
     options.proposals = options.stagnation = proposals;
+    options.stateFile = std::string(path);
     auto found = run(createMCMC(), problem, options);
     ASSERT_TRUE(bool(found));
     EXPECT_LE(found->stepNs, found->history.back().bestNs) << proposals;
+    llvm::json::Value state = readState(path);
+    const llvm::json::Object &root = *state.getAsObject();
+    if (*root.getInteger("attempt") > 0)
+      slowest = std::max(slowest, *root.getNumber("best_ns") /
+                                      *root.getNumber("found_ns"));
   }
+  EXPECT_GT(slowest, 1);
 }
 
 /// Bounds and delta simulation decide nothing: a search that simulates all in
