@@ -51,6 +51,7 @@ void ValueCompiler::addAction(int32_t index) {
   for (int32_t device : plan_->groupOf(action))
     members_.findOrAdd(device);
   tasks.devices = keep(ArrayRef<int32_t>(members_.devices));
+  tasks.stagingBytes = stagingBytesOf(action);
   addPacks(tasks, action, /*drain=*/false);
   findMemberCopies(action);
   packPieces(tasks, action);
@@ -198,6 +199,41 @@ void ValueCompiler::findMemberCopies(const FlatPlan::Action &action) {
   for (auto [member, device] : llvm::enumerate(plan_->groupOf(action)))
     memberCopies_.push_back(
         CostModel::copiesOfMember(boxes, member, topology_.kindOf(device)));
+}
+
+/// Pieces of a collective travel as dense buffers: views where they are
+/// contiguous in what a member puts in or gets, else buffers beside it, of all
+/// pieces. One piece tells for all, since they are cut along the same
+/// dimensions.
+int64_t ValueCompiler::stagingBytesOf(const FlatPlan::Action &action) const {
+  if (action.kind != ActionKind::AllToAll &&
+      action.kind != ActionKind::AllGather &&
+      action.kind != ActionKind::ReduceScatter)
+    return 0;
+  auto inputs = plan_->inputsOf(action);
+  auto outputs = plan_->outputsOf(action);
+  auto isContiguous = [&](ArrayRef<Range> piece, ArrayRef<Range> whole) {
+    BoxCopies copy;
+    copy.add(piece, whole, piece, in_->elementBytes);
+    return copy.runs <= 1;
+  };
+  ArrayRef<Range> mine = plan_->box(inputs.front().box);
+  int64_t put = 0, got = 0;
+  for (const FlatPlan::Port &port : inputs)
+    put = std::max(put, bytesOf(port.box));
+  for (int32_t output : outputs)
+    got = std::max(got, bytesOf(plan_->shards[output].box));
+  for (int32_t output : outputs) {
+    ArrayRef<Range> result = plan_->box(plan_->shards[output].box);
+    SmallVector<Range, 5> piece;
+    for (auto [a, b] : llvm::zip_equal(mine, result))
+      piece.push_back(intersect(a, b));
+    if (volume(piece) == 0)
+      continue;
+    return (isContiguous(piece, mine) ? 0 : put) +
+           (isContiguous(piece, result) ? 0 : got);
+  }
+  return 0;
 }
 
 /// Members of a collective pack what they put in. What is put together for them

@@ -117,6 +117,7 @@ private:
   void addPacks(ActionTasks &tasks, const FlatPlan::Action &action, bool drain);
   void keepPacks(ActionTasks &tasks);
   void findMemberCopies(const FlatPlan::Action &action);
+  int64_t stagingBytesOf(const FlatPlan::Action &action) const;
   void packPieces(ActionTasks &tasks, const FlatPlan::Action &action);
   void unpackPieces(int32_t index, const FlatPlan::Action &action);
   void addMembers(ActionTasks &tasks, const FlatPlan::Action &action);

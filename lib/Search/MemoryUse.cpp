@@ -9,6 +9,7 @@
 #include "Chain.h"
 #include "soap/Partition/Buckets.h"
 #include "soap/Testing/PlantedFault.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -50,6 +51,53 @@ bool isReducedInPlace(const TaskGraph &tasks, int32_t value) {
                       });
 }
 
+/// True if the sums that an all-reduce makes of a value lie where its parts do,
+/// which nothing else reads.
+bool isSummedInPlace(const detail::ValueTasks &value) {
+  return value.reduceDevices.empty() &&
+         llvm::any_of(value.actions, [](const detail::ActionTasks &action) {
+           return action.kind == ActionKind::AllReduce;
+         });
+}
+
+/// True if no device has two tasks. A second one that makes the same tile would
+/// still read the parameter that the first one has made its result over.
+bool isOncePerDevice(const TaskDevices &devices) {
+  llvm::SmallBitVector taken;
+  for (int32_t device : devices) {
+    if (static_cast<size_t>(device) >= taken.size())
+      taken.resize(device + 1);
+    if (taken.test(device))
+      return false;
+    taken.set(device);
+  }
+  return true;
+}
+
+/// True if the shards of a value need no memory of their own, since they lie
+/// where a parameter does: the result of a node that writes one, or a value
+/// that is made over one.
+bool liesInParameter(const TaskGraph &tasks, int32_t id) {
+  const OperatorGraph &graph = tasks.graph();
+  if (graph.node(graph.value(id).producer).writtenOperand >= 0)
+    return true;
+  const OperatorGraph::Replacement *found = graph.findReplacement(id);
+  if (!found)
+    return false;
+  // Who reads it takes it from where it was made.
+  auto isReadInPlace = [&](int32_t value) {
+    return llvm::none_of(
+        tasks.valueTasks(value).uses,
+        [](const detail::UseTasks &use) { return use.readsPlan; });
+  };
+  int32_t first = graph.value(found->values.back()).producer;
+  return isOncePerDevice(tasks.strategy().configs[first].devices) &&
+         llvm::all_of(found->values, isReadInPlace) &&
+         llvm::all_of(found->readers, [&](int32_t reader) {
+           return tasks.rank(reader) < tasks.rank(first);
+         });
+}
+
 /// Calls `add(device, bytes)` for some parts of a value.
 template <typename Add>
 void forEachDevice(const detail::ValueTasks &value, Parts parts, Add add) {
@@ -77,6 +125,8 @@ void walkMemory(const TaskGraph &tasks, Add add, Run run) {
   for (auto [index, id] : llvm::enumerate(order))
     rank[id] = static_cast<int32_t>(index);
   auto change = [&](int32_t value, Parts parts, int64_t sign) {
+    parts.shards &= !liesInParameter(tasks, value) &&
+                    !isSummedInPlace(tasks.valueTasks(value));
     forEachDevice(tasks.valueTasks(value), parts,
                   [&](int32_t device, int64_t bytes) {
                     add(value, device, sign * bytes);
@@ -108,6 +158,29 @@ void walkMemory(const TaskGraph &tasks, Add add, Run run) {
       if (int32_t end = endOfRound(tasks, id, round); end >= 0)
         dying[end].push_back({id, ofRound(round)});
   }
+  // What collectives need beside what they put in and get.
+  auto changeStaging = [&](int32_t value, const detail::ActionTasks &action,
+                           int64_t sign) {
+    if (action.stagingBytes > 0)
+      for (int32_t device : action.devices)
+        add(value, device, sign * action.stagingBytes);
+  };
+  auto stage = [&](int32_t value, int32_t round, int32_t node) {
+    auto actions = tasks.valueTasks(value).actionsOf(round);
+    bool isLate = tasks.bucketOf(value) >= 0;
+    auto changeAll = [&](int64_t sign) {
+      for (const detail::ActionTasks &action : actions)
+        if (!isLate || !action.joinsBuckets)
+          changeStaging(value, action, sign);
+    };
+    if (llvm::any_of(actions, [](const detail::ActionTasks &action) {
+          return action.stagingBytes > 0;
+        })) {
+      changeAll(1);
+      run(node);
+      changeAll(-1);
+    }
+  };
   auto changePacks = [&](size_t position, int64_t sign) {
     for (int32_t bucket : tasks.bucketsAt(static_cast<int32_t>(position)))
       for (const detail::BucketAction &action :
@@ -116,6 +189,11 @@ void walkMemory(const TaskGraph &tasks, Add add, Run run) {
           for (int32_t device : action.devices)
             add(action.members.front().value, device,
                 sign * action.memberBytes);
+        else
+          for (const detail::BucketAction::Member &member : action.members)
+            changeStaging(member.value,
+                          tasks.valueTasks(member.value).actions[member.action],
+                          sign);
   };
   run(-1);
   for (size_t position = 0; position < order.size(); ++position) {
@@ -123,8 +201,10 @@ void walkMemory(const TaskGraph &tasks, Add add, Run run) {
          tasks.prefetchesAt(static_cast<int32_t>(position)))
       if (graph.isStored(prefetch.value))
         if (int32_t round = prefetch.roundIn(tasks.valueTasks(prefetch.value));
-            round >= 0)
+            round >= 0) {
           change(prefetch.value, ofRound(round), 1);
+          stage(prefetch.value, round, order[position]);
+        }
     for (int32_t value : graph.node(order[position]).results) {
       if (!isReducedInPlace(tasks, value))
         change(value, bothParts, 1);
@@ -135,6 +215,8 @@ void walkMemory(const TaskGraph &tasks, Add add, Run run) {
             change(member, bothParts, 1);
     }
     run(order[position]);
+    for (int32_t value : graph.node(order[position]).results)
+      stage(value, 0, order[position]);
     for (auto [value, parts] : dying[position])
       change(value, parts, -1);
     if (tasks.bucketsAt(static_cast<int32_t>(position)).empty())
@@ -346,8 +428,12 @@ void MemoryGuard::addChanges() {
     bool isEarlier = now.numLateSlots > 0 && before.numLateSlots == 0;
     bool isAlwaysThere =
         graph.node(graph.value(id).producer).role != NodeRole::Compute;
-    forEachChange(isEarlier ? Bytes() : before.shardBytes, now.shardBytes,
-                  isAlwaysThere, add);
+    // Before, it may have been made over a parameter.
+    bool hadShards =
+        !isEarlier && !graph.findReplacement(id) && !isSummedInPlace(before);
+    if (!liesInParameter(tasks_, id) && !isSummedInPlace(now))
+      forEachChange(hadShards ? before.shardBytes : Bytes(), now.shardBytes,
+                    isAlwaysThere, add);
     // What is there for other readers is there at other times.
     bool alike =
         !isEarlier && llvm::equal(before.uses, now.uses,
@@ -357,6 +443,10 @@ void MemoryGuard::addChanges() {
                                   });
     forEachChange(alike ? before.planBytes : Bytes(), now.planBytes,
                   /*shrinks=*/false, add);
+    for (const ActionTasks &action : now.actions)
+      for (int32_t device : action.devices)
+        if (action.stagingBytes > 0)
+          add(device, action.stagingBytes);
     for (auto [round, made] : llvm::enumerate(now.rounds))
       forEachChange(alike && round < before.rounds.size()
                         ? before.rounds[round].planBytes

@@ -146,6 +146,7 @@ llvm::Error OperatorGraph::finish() {
   fillUpdates();
   if (llvm::Error error = check())
     return error;
+  fillReplacements();
 
   for (int32_t id = 0; id < numNodes(); ++id) {
     GraphNode &node = nodes_[id];
@@ -172,6 +173,74 @@ llvm::Error OperatorGraph::finish() {
   for (GraphNode &node : nodes_)
     takeKinds(node, leaderOf(node));
   return llvm::Error::success();
+}
+
+/// The values of a replacement, or none if there is none. What the partitioned
+/// program makes in place follows the same rules
+/// (Conversion/SOAPToSOAPRT/LowerState.cpp).
+SmallVector<int32_t, 1> OperatorGraph::findReplacing(int32_t value,
+                                                     int32_t parameter) const {
+  auto isAlike = [&](int32_t a, int32_t b) {
+    return values_[a].shape == values_[b].shape &&
+           values_[a].elementBytes == values_[b].elementBytes;
+  };
+  SmallVector<int32_t, 1> replacing;
+  for (int32_t before = value; before != parameter;) {
+    value = before;
+    const GraphNode &maker = nodes_[values_[value].producer];
+    if (maker.role != NodeRole::Compute || !isAlike(value, parameter))
+      return {};
+    auto overwrites = [&](int32_t read) {
+      for (auto [operand, id] : llvm::enumerate(maker.operands))
+        if (id == read && (maker.overwrites == Overwrites::First
+                               ? operand != 0
+                               : !isAlike(maker.results.front(), read)))
+          return false;
+      return true;
+    };
+    if (maker.overwrites == Overwrites::Nothing || !overwrites(parameter))
+      return {};
+    replacing.push_back(value);
+    if (maker.overwrites == Overwrites::PerElement)
+      break;
+    before = maker.operands.front();
+    if (before != parameter &&
+        (values_[before].uses.size() != 1 || !overwrites(before)))
+      return {};
+  }
+  return replacing;
+}
+
+void OperatorGraph::fillReplacements() {
+  replacements_.clear();
+  for (GraphValue &value : values_)
+    value.replacement = -1;
+  for (int32_t id = 0; id < numNodes(); ++id) {
+    const GraphNode &write = nodes_[id];
+    if (write.writtenOperand < 0 || write.operands.size() != 2)
+      continue;
+    Replacement found;
+    found.parameter = write.operands[write.writtenOperand];
+    found.values = findReplacing(write.operands[1 - write.writtenOperand],
+                                 found.parameter);
+    if (found.values.empty() || values_[found.values.front()].replacement >= 0)
+      continue;
+    int32_t first = values_[found.values.back()].producer;
+    SmallVector<int32_t> views{found.parameter};
+    while (!views.empty()) {
+      int32_t view = views.pop_back_val();
+      for (const GraphValue::Use &use : values_[view].uses) {
+        const GraphNode &reader = nodes_[use.node];
+        if (use.node != id && (view != found.parameter || use.node != first))
+          found.readers.push_back(use.node);
+        if (reader.makesViews)
+          views.append(reader.results.begin(), reader.results.end());
+      }
+    }
+    for (int32_t value : found.values)
+      values_[value].replacement = static_cast<int32_t>(replacements_.size());
+    replacements_.push_back(std::move(found));
+  }
 }
 
 llvm::Error OperatorGraph::check() const {

@@ -152,6 +152,11 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
     if (auto write = dyn_cast<nn::WriteOp>(&op))
       node.writtenOperand =
           static_cast<int32_t>(write.getParameterMutable().getOperandNumber());
+    if (op.hasTrait<nn::PerElement>())
+      node.overwrites = Overwrites::PerElement;
+    else if (op.hasTrait<nn::OverwritesFirst>())
+      node.overwrites = Overwrites::First;
+    node.makesViews = isa<nn::ReshapeOp, nn::SliceOp>(op);
     if (auto followed = op.getAttrOfType<IntegerAttr>(
             soapir::SOAPDialect::getFollowsAttrName()))
       node.followedOperand = static_cast<int32_t>(followed.getInt());

@@ -88,6 +88,7 @@ static void addUpdate(GraphBuilder &builder, llvm::StringRef weights,
                                    leader, {gradient, w});
   update.update = w;
   update.leadsUpdate = true;
+  update.overwrites = Overwrites::PerElement;
   int32_t updated = addWeights(builder, std::move(update));
   GraphNode write = nodeOfWeights(graph, (weights + ".write").str(), "nn.write",
                                   leader, {updated, w});

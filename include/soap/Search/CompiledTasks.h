@@ -73,6 +73,9 @@ struct ActionTasks {
   int32_t slot = 0; ///< Of the end on devices[0].
   int64_t bytes = 0;
   int64_t memberBytes = 0; ///< Of the first input.
+  /// Of buffers that a member of a collective needs while it runs, at most, for
+  /// pieces that are not contiguous in what it puts in or gets.
+  int64_t stagingBytes = 0;
   /// Of an action that may run in a bucket: the bytes that it has in one chunk
   /// (soap/Partition/Buckets.h).
   int64_t chunkBytes = 0;

@@ -12,8 +12,8 @@
 
 namespace soap {
 
-/// What a device holds when it holds most, by the upper bound of
-/// TaskGraph::peakMemory().
+/// What a device holds when it holds most, as TaskGraph::peakMemory() counts
+/// it.
 struct MemoryPeak {
   int64_t bytes = 0;
   int32_t node = -1; ///< The node that runs then; -1: none is needed for it.

@@ -28,6 +28,11 @@ namespace soap {
 enum class NodeRole : uint8_t { Compute, Input, Output, Parameter, Constant };
 llvm::StringRef stringify(NodeRole role);
 
+/// Whether a result may be made where an operand lies that nothing reads any
+/// more: each element where the same one of an operand of its shape lies, or
+/// over the first operand, most of which is left as it is.
+enum class Overwrites : uint8_t { Nothing, PerElement, First };
+
 /// One tensor: result `result` of node `producer`.
 struct GraphValue {
   llvm::SmallVector<int64_t, 5> shape;
@@ -42,6 +47,7 @@ struct GraphValue {
   /// @{ Filled by finish(). Uses are in node order, then operand order.
   llvm::SmallVector<Use, 2> uses;
   DimTraits traits;
+  int32_t replacement = -1; ///< OperatorGraph::replacements()
   /// @}
 
   int64_t bytes() const;
@@ -78,6 +84,8 @@ struct GraphNode {
   /// The operand, a parameter's value, that the node gives its value of the
   /// next step; -1: none. Such nodes stand behind all that read the value.
   int32_t writtenOperand = -1;
+  Overwrites overwrites = Overwrites::Nothing;
+  bool makesViews = false; ///< Results may lie where operands do.
   /// A node before this one, behind which this one stands in every launch
   /// order, although it reads nothing of it; both compute. -1: none. No time
   /// passes between the two.
@@ -166,6 +174,23 @@ public:
     int32_t value;
     bool isGradient;
   };
+  /// Values on the way from a parameter to its next one: the last of them,
+  /// which is written, comes first, and each is made over the one behind it,
+  /// the last one over the parameter, unless that is read later or lies
+  /// elsewhere.
+  struct Replacement {
+    int32_t parameter; ///< A value.
+    llvm::SmallVector<int32_t, 1> values;
+    /// Nodes that read the parameter, or views of it, but for the one that
+    /// writes it and the one that is first to make a value over it.
+    llvm::SmallVector<int32_t, 4> readers;
+  };
+  llvm::ArrayRef<Replacement> replacements() const { return replacements_; }
+  /// The replacement that a value is part of, or null.
+  const Replacement *findReplacement(int32_t value) const {
+    int32_t index = values_[value].replacement;
+    return index < 0 ? nullptr : &replacements_[index];
+  }
   /// What may be reduced in buckets (soap/Partition/Buckets.h), by value.
   std::vector<Sum> sums() const;
   /// Nodes whose results write parameters.
@@ -211,10 +236,14 @@ private:
   /// Numbers groups and updates, and finds along which loops members run.
   void fillGroups();
   void fillUpdates();
+  void fillReplacements();
+  llvm::SmallVector<int32_t, 1> findReplacing(int32_t value,
+                                              int32_t parameter) const;
 
   std::vector<GraphNode> nodes_;
   std::vector<GraphValue> values_;
   std::vector<llvm::SmallVector<int32_t, 1>> groups_, updates_;
+  std::vector<Replacement> replacements_;
   TaskWorkFn work_;
   KernelKeyFn key_;
 };

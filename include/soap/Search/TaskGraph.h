@@ -149,9 +149,10 @@ public:
   /// once per other member that gets it; a reduction as a ring does.
   int64_t bytes(Phase phase) const;
 
-  /// Upper bound of the bytes a device needs, per device, by liveness in launch
-  /// order: parameters and inputs all the time, a value with all its copies
-  /// from its producer to its last consumer.
+  /// The bytes a device needs, per device, by liveness in launch order:
+  /// parameters and inputs all the time, a value with all its copies from its
+  /// producer to its last consumer. As much as is planned in the end, or more,
+  /// but for gaps between buffers (docs/Search.md).
   std::vector<int64_t> peakMemory() const;
   /// True if peakMemory() is at most what each device has; checkMemory() says
   /// what does not fit.
