@@ -44,6 +44,13 @@ std::string detail::where(const SearchProblem &problem, int32_t devices) {
              : ", " + std::to_string(devices) + " devices";
 }
 
+/// Two of three attempts, but not the first two. What has a name is found near
+/// its like: chains that begin at something slower go other ways.
+static bool hasRandomStartsAlone(const SearchOptions &options,
+                                 uint64_t attempt) {
+  return options.randomStarts > 0 && attempt > 0 && attempt % 3 != 1;
+}
+
 std::vector<Start> detail::drawStarts(const SearchProblem &problem,
                                       const SearchOptions &options,
                                       int32_t devices, uint64_t attempt) {
@@ -51,16 +58,20 @@ std::vector<Start> detail::drawStarts(const SearchProblem &problem,
   const Topology &topology = problem.topology;
   std::string part = where(problem, devices);
   std::vector<Start> starts;
-  if (part.empty())
+  constexpr int32_t manyRandom = 10;
+  bool isRandom = hasRandomStartsAlone(options, attempt);
+  if (part.empty() && !isRandom)
     for (const Strategy &strategy : options.starts)
       addStart(starts, {"given", strategy});
-  if (options.namedStarts)
+  if (options.namedStarts && !isRandom)
     for (const NamedStrategy &named : namedStrategies())
       if (named.isListed && named.name != "random")
         addStart(starts, {named.name.str() + part,
                           named.make(problem, devices, options.seed)});
-  for (int32_t i = 0; i < options.randomStarts; ++i) {
-    uint64_t number = attempt * static_cast<uint64_t>(options.randomStarts) + i;
+  int32_t most = std::max(options.randomStarts, manyRandom);
+  int32_t numRandom = isRandom ? most : options.randomStarts;
+  for (int32_t i = 0; i < numRandom; ++i) {
+    uint64_t number = attempt * static_cast<uint64_t>(most) + i;
     addStart(starts, {"random" + (i ? " " + std::to_string(i + 1) : "") + part,
                       randomStrategy(graph, topology,
                                      options.seed + number * 0x10001ull,

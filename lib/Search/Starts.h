@@ -57,7 +57,8 @@ std::string where(const SearchProblem &problem, int32_t devices);
 
 /// Starts on devices 0 to `devices`-1, each once: named strategies, the
 /// strategies that are given (on all devices), random ones, which are others in
-/// each attempt. None is simulated.
+/// each attempt. Attempts 2 and 3 (from 0), 5 and 6 and so on have random ones
+/// alone, ten at least, unless there are to be none. None is simulated.
 std::vector<Start> drawStarts(const SearchProblem &problem,
                               const SearchOptions &options, int32_t devices,
                               uint64_t attempt = 0);

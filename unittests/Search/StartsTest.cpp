@@ -280,4 +280,36 @@ TEST(Starts, RandomOnesDifferByAttempt) {
                    return other.strategy == start.strategy;
                  }));
 }
+
+TEST(Starts, SomeAttemptsBeginAtRandomOnesAlone) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  OperatorGraph graph = inception(64, 1);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.randomStarts = 2;
+  options.starts = {singleDevice(graph, machine)};
+  auto count = [&](uint64_t attempt, bool isOptional) {
+    std::vector<Start> starts = drawStarts(problem, options, 8, attempt);
+    return llvm::count_if(starts, [&](const Start &start) {
+      return start.isOptional == isOptional;
+    });
+  };
+  auto named = count(0, false);
+  EXPECT_GT(named, 4);
+  for (uint64_t attempt : {0, 1, 4, 7}) {
+    EXPECT_EQ(count(attempt, false), named) << attempt;
+    EXPECT_EQ(count(attempt, true), 2) << attempt;
+  }
+  for (uint64_t attempt : {2, 3, 5, 6, 8}) {
+    EXPECT_EQ(count(attempt, false), 0) << attempt;
+    EXPECT_EQ(count(attempt, true), 10) << attempt;
+  }
+  // Who wants no random ones gets none.
+  options.randomStarts = 0;
+  for (uint64_t attempt : {1, 2}) {
+    EXPECT_EQ(count(attempt, false), named);
+    EXPECT_EQ(count(attempt, true), 0);
+  }
+}
 } // namespace
