@@ -199,6 +199,35 @@ TEST(MemoryUse, PiecesThatAreNotContiguousNeedBuffers) {
   EXPECT_EQ(peakOf({1, 2}), std::vector<int64_t>(2, 32 + 128 + 256 + 256));
 }
 
+TEST(MemoryUse, SumsThatAreCutIntoColumnsNeedBuffers) {
+  // Each of two devices sums up a half of the products, 256 bytes, and gets a
+  // half of the sums.
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {8, 8});
+  int32_t a = builder.matmul("a", x, builder.parameter("w", {8, 8}));
+  builder.output("y", builder.relu("b", a));
+  OperatorGraph graph = builder.finish();
+  Topology machine = plainMachine(2);
+  CostModel costs;
+  TaskGraph tasks({graph, machine, costs});
+  auto peakOf = [&](std::initializer_list<int32_t> degrees) {
+    Strategy strategy = singleDevice(graph, machine);
+    strategy.configs[graph.find("a")] = configuration({1, 1, 2}, {0, 1});
+    strategy.configs[graph.find("w")] = configuration({2, 1}, {0, 1});
+    strategy.configs[graph.find("b")] = configuration(degrees, {0, 1});
+    EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
+    tasks.setStrategy(strategy);
+    EXPECT_EQ(tasks.valueTasks(a).actions[0].kind, ActionKind::ReduceScatter);
+    return tasks.peakMemory();
+  };
+  // Halves of x and w, what is summed up, a half of the sums, and one of b's.
+  EXPECT_EQ(peakOf({2, 1}),
+            std::vector<int64_t>(2, 128 + 128 + 256 + 128 + 128));
+  // Before b's: as much as is summed up, in columns.
+  EXPECT_EQ(peakOf({1, 2}),
+            std::vector<int64_t>(2, 128 + 128 + 256 + 128 + 256));
+}
+
 /// The same graph with its nodes numbered in the order `order`.
 OperatorGraph renumbered(const OperatorGraph &graph,
                          llvm::ArrayRef<int32_t> order) {
