@@ -10,6 +10,7 @@
 #include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/IR/Precision.h"
+#include "soap/Dialect/NN/IR/Views.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -156,7 +157,7 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
       node.overwrites = Overwrites::PerElement;
     else if (op.hasTrait<nn::OverwritesFirst>())
       node.overwrites = Overwrites::First;
-    node.makesViews = isa<nn::ReshapeOp, nn::SliceOp>(op);
+    node.makesViews = nn::mayBeView(&op);
     if (auto followed = op.getAttrOfType<IntegerAttr>(
             soapir::SOAPDialect::getFollowsAttrName()))
       node.followedOperand = static_cast<int32_t>(followed.getInt());

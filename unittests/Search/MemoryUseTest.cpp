@@ -173,6 +173,25 @@ TEST(MemoryUse, NextParametersLieWhereTheOldOnesDo) {
             Peak(6, "reader"));
 }
 
+/// What each of two devices needs, where the first action on a value is a
+/// collective of the kind `kind`.
+std::vector<int64_t>
+peaksOf(const OperatorGraph &graph,
+        std::initializer_list<std::pair<const char *, Configuration>> configs,
+        const char *value, ActionKind kind) {
+  Topology machine = plainMachine(2);
+  CostModel costs;
+  Strategy strategy = singleDevice(graph, machine);
+  for (const auto &[name, config] : configs)
+    strategy.configs[graph.find(name)] = config;
+  EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
+  TaskGraph tasks({graph, machine, costs});
+  tasks.setStrategy(strategy);
+  EXPECT_EQ(tasks.valueTasks(graph.valueOf(graph.find(value))).actions[0].kind,
+            kind);
+  return tasks.peakMemory();
+}
+
 TEST(MemoryUse, PiecesThatAreNotContiguousNeedBuffers) {
   // 256 bytes of weights, of which two devices have a half each and both need
   // all: rows lie where they are received, columns do not.
@@ -180,23 +199,16 @@ TEST(MemoryUse, PiecesThatAreNotContiguousNeedBuffers) {
   int32_t x = builder.input("x", {2, 8});
   builder.output("y", builder.matmul("a", x, builder.parameter("w", {8, 8})));
   OperatorGraph graph = builder.finish();
-  Topology machine = plainMachine(2);
-  CostModel costs;
-  TaskGraph tasks({graph, machine, costs});
-  auto peakOf = [&](std::initializer_list<int32_t> degrees) {
-    Strategy strategy = singleDevice(graph, machine);
-    strategy.configs[graph.find("a")] = configuration({2, 1, 1}, {0, 1});
-    strategy.configs[graph.find("w")] = configuration(degrees, {0, 1});
-    EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
-    tasks.setStrategy(strategy);
-    EXPECT_EQ(tasks.valueTasks(graph.valueOf(graph.find("w"))).actions[0].kind,
-              ActionKind::AllGather);
-    return tasks.peakMemory();
+  auto peaks = [&](std::initializer_list<int32_t> degrees) {
+    return peaksOf(graph,
+                   {{"a", configuration({2, 1, 1}, {0, 1})},
+                    {"w", configuration(degrees, {0, 1})}},
+                   "w", ActionKind::AllGather);
   };
   // Half of x, of w, all of w, and half of the result.
-  EXPECT_EQ(peakOf({2, 1}), std::vector<int64_t>(2, 32 + 128 + 256 + 32));
+  EXPECT_EQ(peaks({2, 1}), std::vector<int64_t>(2, 32 + 128 + 256 + 32));
   // Before the result is there: as much again for the columns.
-  EXPECT_EQ(peakOf({1, 2}), std::vector<int64_t>(2, 32 + 128 + 256 + 256));
+  EXPECT_EQ(peaks({1, 2}), std::vector<int64_t>(2, 32 + 128 + 256 + 256));
 }
 
 TEST(MemoryUse, SumsThatAreCutIntoColumnsNeedBuffers) {
@@ -207,24 +219,18 @@ TEST(MemoryUse, SumsThatAreCutIntoColumnsNeedBuffers) {
   int32_t a = builder.matmul("a", x, builder.parameter("w", {8, 8}));
   builder.output("y", builder.relu("b", a));
   OperatorGraph graph = builder.finish();
-  Topology machine = plainMachine(2);
-  CostModel costs;
-  TaskGraph tasks({graph, machine, costs});
-  auto peakOf = [&](std::initializer_list<int32_t> degrees) {
-    Strategy strategy = singleDevice(graph, machine);
-    strategy.configs[graph.find("a")] = configuration({1, 1, 2}, {0, 1});
-    strategy.configs[graph.find("w")] = configuration({2, 1}, {0, 1});
-    strategy.configs[graph.find("b")] = configuration(degrees, {0, 1});
-    EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
-    tasks.setStrategy(strategy);
-    EXPECT_EQ(tasks.valueTasks(a).actions[0].kind, ActionKind::ReduceScatter);
-    return tasks.peakMemory();
+  auto peaks = [&](std::initializer_list<int32_t> degrees) {
+    return peaksOf(graph,
+                   {{"a", configuration({1, 1, 2}, {0, 1})},
+                    {"w", configuration({2, 1}, {0, 1})},
+                    {"b", configuration(degrees, {0, 1})}},
+                   "a", ActionKind::ReduceScatter);
   };
   // Halves of x and w, what is summed up, a half of the sums, and one of b's.
-  EXPECT_EQ(peakOf({2, 1}),
+  EXPECT_EQ(peaks({2, 1}),
             std::vector<int64_t>(2, 128 + 128 + 256 + 128 + 128));
   // Before b's: as much as is summed up, in columns.
-  EXPECT_EQ(peakOf({1, 2}),
+  EXPECT_EQ(peaks({1, 2}),
             std::vector<int64_t>(2, 128 + 128 + 256 + 128 + 256));
 }
 

@@ -219,15 +219,20 @@ TEST(Starts, ChainsThatComeNearerAreLeftAlone) {
   EXPECT_EQ(chain.askedNs(), now);
 }
 
-/// Random starts are left out beyond their time and above what is known; named
-/// ones are not.
-TEST(Starts, OptionalOnesAreLimited) {
+/// Starts on eight devices, two of them random.
+struct DrawnStarts : testing::Test {
   CostModel costs;
   Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
   OperatorGraph graph = inception(64, 1);
   SearchProblem problem{graph, machine, costs};
   SearchOptions options;
-  options.randomStarts = 2;
+
+  DrawnStarts() { options.randomStarts = 2; }
+};
+
+/// Random starts are left out beyond their time and above what is known; named
+/// ones are not.
+TEST_F(DrawnStarts, OptionalOnesAreLimited) {
   TaskGraph tables({graph, machine, costs}), tasks({graph, machine, costs});
   std::vector<Start> starts = drawStarts(problem, options, 8);
   boundStarts(problem, tables, {}, starts);
@@ -260,13 +265,7 @@ TEST(Starts, OptionalOnesAreLimited) {
 }
 
 /// Random starts are others in every attempt, named ones are the same.
-TEST(Starts, RandomOnesDifferByAttempt) {
-  CostModel costs;
-  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
-  OperatorGraph graph = inception(64, 1);
-  SearchProblem problem{graph, machine, costs};
-  SearchOptions options;
-  options.randomStarts = 2;
+TEST_F(DrawnStarts, RandomOnesDifferByAttempt) {
   std::vector<Start> first = drawStarts(problem, options, 8),
                      second = drawStarts(problem, options, 8, /*attempt=*/1);
   ASSERT_EQ(first.size(), second.size());
@@ -281,13 +280,7 @@ TEST(Starts, RandomOnesDifferByAttempt) {
                  }));
 }
 
-TEST(Starts, SomeAttemptsBeginAtRandomOnesAlone) {
-  CostModel costs;
-  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
-  OperatorGraph graph = inception(64, 1);
-  SearchProblem problem{graph, machine, costs};
-  SearchOptions options;
-  options.randomStarts = 2;
+TEST_F(DrawnStarts, SomeAttemptsBeginAtRandomOnesAlone) {
   options.starts = {singleDevice(graph, machine)};
   auto count = [&](uint64_t attempt, bool isOptional) {
     std::vector<Start> starts = drawStarts(problem, options, 8, attempt);

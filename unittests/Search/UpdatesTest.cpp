@@ -214,6 +214,26 @@ TEST(Updates, ShardsReduceScatterGradientsAndGatherParameters) {
   }
 }
 
+/// Where gradients wait for the updates at the end, shards of them are less.
+TEST(Updates, ShardsNeedLessMemory) {
+  OperatorGraph graph = deepProducts(6, /*bucketBytes=*/0, /*prefetchBytes=*/0,
+                                     /*scale=*/8);
+  Topology machine = plainMachine(4);
+  CostModel costs;
+  Strategy data = dataParallel(graph, machine), sharded = data;
+  for (int32_t update = 0; update < graph.numUpdates(); ++update)
+    if (auto shards = shardedUpdate(data, graph, update, 1))
+      assignUpdate(sharded, graph, update, *shards);
+  deriveEnds(sharded, graph, machine);
+  ASSERT_EQ(toString(verify(sharded, graph, machine)), "");
+  TaskGraph tasks({graph, machine, costs});
+  auto peak = [&](const Strategy &strategy) {
+    tasks.setStrategy(strategy);
+    return tasks.peakMemory()[0];
+  };
+  EXPECT_LT(peak(sharded), peak(data));
+}
+
 /// Files say which updates do not follow, and no others.
 TEST(Updates, FilesNameParameters) {
   OperatorGraph graph = updatedProducts();

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "soap/Dialect/NN/IR/Views.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/Support/Debug.h"
 
@@ -39,9 +40,7 @@ static Value shardOf(soapir::TaskOp task, Value argument) {
 static bool makesViews(soapir::TaskOp task) {
   Block &block = task.getBlock();
   return llvm::any_of(block,
-                      [](Operation &op) {
-                        return isa<nn::ReshapeOp, nn::SliceOp>(op);
-                      }) ||
+                      [](Operation &op) { return nn::mayBeView(&op); }) ||
          llvm::any_of(block.getTerminator()->getOperands(),
                       [](Value value) { return isa<BlockArgument>(value); });
 }

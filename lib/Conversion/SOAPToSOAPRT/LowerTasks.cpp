@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "soap/Dialect/NN/IR/NNFused.h"
+#include "soap/Dialect/NN/IR/Views.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Debug.h"
@@ -36,8 +37,7 @@ static bool outlivesTask(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     if (isa<soapir::ReturnOp>(user))
       return true;
-    return isa<nn::ReshapeOp, nn::SliceOp>(user) &&
-           outlivesTask(user->getResult(0));
+    return nn::mayBeView(user) && outlivesTask(user->getResult(0));
   });
 }
 
