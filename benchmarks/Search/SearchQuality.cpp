@@ -167,6 +167,7 @@ static llvm::Expected<FinishedRun> search(RunStore &store, const Cell &cell,
   options.budgetSeconds = budget;
   options.proposals = proposals;
   options.leastSums = leastSums;
+  options.choosesBuckets = true;
   options.fullSimulation = simulation == Simulation::Full;
   if (mode == Mode::RandomStarts) {
     options.namedStarts = false;

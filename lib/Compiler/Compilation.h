@@ -182,9 +182,11 @@ private:
   llvm::Expected<Strategy> decideStrategy(ModuleProblem &problem);
   StrategyRequest requestOf(const std::string &name);
   void recordSearch(const SearchResult &search);
-  /// Lets `problem`, and all that is read from now on, have the buckets with
-  /// which the step of a strategy is shortest, unless the options say how large
-  /// they are.
+  /// Whether gradients may be reduced in buckets of any size.
+  bool choosesBuckets() const;
+  /// Lets `problem`, and all that is read from now on, have the buckets that a
+  /// strategy asks for or, if it asks for none, those with which its step is
+  /// shortest; unless the options say how large they are.
   void chooseBuckets(ModuleProblem &problem, const Strategy &strategy);
   /// If that is asked for, says whether a neighbour of the strategy is better.
   void checkNeighbours(const ModuleProblem &problem, const Strategy &strategy);

@@ -95,6 +95,7 @@ StrategyRequest Compilation::requestOf(const std::string &name) {
   search.stagnation = options_.stagnation;
   search.seed = options_.seed;
   search.chains = options_.chains;
+  search.choosesBuckets = choosesBuckets();
   search.stateFile = options_.searchState;
   if (options_.searchStarts) {
     search.namedStarts = false;
@@ -125,13 +126,20 @@ std::string Compilation::strategyName() const {
                                                            : "single";
 }
 
+bool Compilation::choosesBuckets() const {
+  return options_.training && !options_.training->bucketBytes;
+}
+
 void Compilation::chooseBuckets(ModuleProblem &problem,
                                 const Strategy &strategy) {
-  if (!options_.training || options_.training->bucketBytes)
+  if (!choosesBuckets())
     return;
   OperatorGraph &graph = problem.extracted.graph;
-  chooseBucketBytes(graph, usableMachine(problem.topology), problem.costs,
-                    strategy);
+  if (strategy.bucketBytes > 0)
+    graph.bucketBytes = strategy.bucketBytes;
+  else
+    chooseBucketBytes(graph, usableMachine(problem.topology), problem.costs,
+                      strategy);
   auto bytes =
       IntegerAttr::get(IntegerType::get(&context_, 64), graph.bucketBytes);
   for (auto *module : {&module_, &unconfigured_, &step_})
@@ -188,6 +196,9 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
   if (searches && !isFound)
     if (llvm::Error error = begin(Stage::Strategy))
       return std::move(error);
+  // What the command line says counts more than a file.
+  if (!choosesBuckets())
+    strategy->bucketBytes = 0;
   chooseBuckets(problem, *strategy);
   return std::move(*strategy);
 }

@@ -11,6 +11,24 @@
 
 using namespace soap;
 
+bool soap::shortenByBuckets(TaskGraph &tasks, int64_t &stepNs) {
+  constexpr int64_t MiB = int64_t(1) << 20;
+  static constexpr int64_t sizes[] = {
+      defaultBucketBytes, 1 * MiB,  2 * MiB, 8 * MiB,
+      16 * MiB,           32 * MiB, 64 * MiB};
+  int64_t before = tasks.strategy().bucketBytes, best = before;
+  for (int64_t bytes : sizes) {
+    tasks.setBucketBytes(bytes);
+    if (int64_t ns = FullSimulator(tasks).stepNs();
+        ns < stepNs && tasks.fitsMemory()) {
+      stepNs = ns;
+      best = bytes;
+    }
+  }
+  tasks.setBucketBytes(best);
+  return best != before;
+}
+
 void soap::chooseBucketBytes(OperatorGraph &graph, const Topology &topology,
                              const CostModel &costs, const Strategy &strategy) {
   graph.bucketBytes = defaultBucketBytes;
@@ -18,19 +36,7 @@ void soap::chooseBucketBytes(OperatorGraph &graph, const Topology &topology,
     return;
   TaskGraph tasks({graph, topology, costs});
   tasks.setStrategy(strategy);
-  auto stepWith = [&](int64_t bytes) {
-    graph.bucketBytes = bytes;
-    // Buckets follow from the launch order. Plans stay.
-    tasks.setOrder(strategy.order);
-    return tasks.fitsMemory() ? FullSimulator(tasks).stepNs() : INT64_MAX;
-  };
-  int64_t best = defaultBucketBytes, usualNs = stepWith(best),
-          bestNs = usualNs - usualNs / 100;
-  for (int64_t bytes = int64_t(1) << 20; bytes <= int64_t(64) << 20; bytes *= 2)
-    if (int64_t ns = bytes == defaultBucketBytes ? usualNs : stepWith(bytes);
-        ns < bestNs) {
-      best = bytes;
-      bestNs = ns;
-    }
-  graph.bucketBytes = best;
+  int64_t stepNs = INT64_MAX;
+  if (shortenByBuckets(tasks, stepNs))
+    graph.bucketBytes = tasks.strategy().bucketBytes;
 }

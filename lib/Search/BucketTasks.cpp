@@ -88,7 +88,9 @@ void TaskGraph::updateBuckets() {
   bucketsAt_.assign(order_.size(), {});
   bucketOf_.assign(graph_.numValues(), -1);
   caches_->buckets.clear();
-  if (graph_.bucketBytes <= 0)
+  int64_t limit =
+      strategy_.bucketBytes > 0 ? strategy_.bucketBytes : graph_.bucketBytes;
+  if (limit <= 0)
     return;
   llvm::BitVector updates = graph_.updatingNodes();
   std::vector<OperatorGraph::Sum> sums = graph_.sums();
@@ -113,7 +115,7 @@ void TaskGraph::updateBuckets() {
     candidate.bytes = value.bytes();
     candidate.elementBytes = value.elementBytes;
   }
-  for (const Bucket &bucket : formBuckets(candidates, graph_.bucketBytes)) {
+  for (const Bucket &bucket : formBuckets(candidates, limit)) {
     auto &members = buckets_.emplace_back();
     for (int32_t candidate : bucket) {
       members.push_back(values[candidate]);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chain.h"
+#include "soap/Search/BucketSizes.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Testing/PlantedFault.h"
 #include <cmath>
@@ -90,6 +91,13 @@ void Chain::tryOrder(llvm::ArrayRef<int32_t> order) {
     tasks_.setOrder(current_.order);
   else
     current_.order.assign(order.begin(), order.end());
+  noteCurrent();
+}
+
+void Chain::tryBuckets() {
+  int64_t stepNs = currentNs_;
+  shortenByBuckets(tasks_, stepNs);
+  current_.bucketBytes = tasks_.strategy().bucketBytes;
   noteCurrent();
 }
 

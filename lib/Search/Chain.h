@@ -106,6 +106,8 @@ public:
              double slack = 1);
   /// Takes another launch order if it is better.
   void tryOrder(llvm::ArrayRef<int32_t> order);
+  /// Takes the size of buckets with which the step is shortest.
+  void tryBuckets();
   /// True if it is behind and has hardly come nearer to the best of all chains
   /// since it was asked last, so that it should go on from that.
   bool hasNoHope(const SubMachine &machine);

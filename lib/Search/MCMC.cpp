@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MarkovSearch.h"
+#include "soap/Search/BucketSizes.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -220,8 +221,10 @@ void MarkovSearch::exchange() {
   if (!options_.onlyKind)
     adaptMixes();
   // After 8, 16, 32, ... rounds, later and later.
-  if (round_ >= 8 && llvm::isPowerOf2_64(round_))
+  if (round_ >= 8 && llvm::isPowerOf2_64(round_)) {
     tryOrders();
+    tryBuckets();
+  }
   // Now and then the chain that is furthest behind goes on from the best.
   if (round_ % 16 != 0)
     return;
@@ -316,6 +319,11 @@ SearchResult MarkovSearch::finish() {
       result.stepNs = step;
       result.strategy = tasks.strategy();
     }
+  }
+  if (hasBuckets()) {
+    tasks.setOrder(result.strategy.order);
+    shortenByBuckets(tasks, result.stepNs);
+    result.strategy.bucketBytes = tasks.strategy().bucketBytes;
   }
   result.seconds = seconds();
   if (result.stepNs < foundNs_)

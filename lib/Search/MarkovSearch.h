@@ -63,6 +63,8 @@ private:
   uint64_t stageLimit() const;
   uint64_t stagePatience() const;
   bool isStageOver() const;
+  bool hasBuckets() const;
+  void tryBuckets();
   void tryOrders();
   // Attempts.cpp
   void beginAttempt();

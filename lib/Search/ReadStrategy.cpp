@@ -26,9 +26,9 @@ static llvm::Expected<json::Object> parseRoot(llvm::StringRef text) {
     return llvm::createStringError(
         "expected a strategy: a JSON object with an array 'ops', as "
         "--export-strategy writes");
-  if (llvm::Error error = checkKeys(*root, {"format", "model_fingerprint",
-                                            "topology", "simulated_ns", "seed",
-                                            "order", "ops", "parameters"}))
+  if (llvm::Error error = checkKeys(
+          *root, {"format", "model_fingerprint", "topology", "simulated_ns",
+                  "seed", "order", "bucket_bytes", "ops", "parameters"}))
     return llvm::createStringError("a strategy: " + toString(std::move(error)));
   if (const json::Value *parameters = root->get("parameters");
       parameters && !parameters->getAsArray())
@@ -258,6 +258,13 @@ llvm::Expected<Strategy> soap::parseStrategy(llvm::StringRef text,
   llvm::Expected<Strategy> strategy = reader.read(*root);
   if (!strategy)
     return strategy.takeError();
+  if (const json::Value *bytes = root->get("bucket_bytes")) {
+    strategy->bucketBytes = bytes->getAsInteger().value_or(0);
+    if (strategy->bucketBytes <= 0)
+      return llvm::createStringError(
+          "a strategy: expected 'bucket_bytes' to be a number of bytes, got: " +
+          textOf(bytes));
+  }
   if (const json::Array *order = root->getArray("order")) {
     if (llvm::Error error = reader.readOrder(*order, *strategy))
       return std::move(error);

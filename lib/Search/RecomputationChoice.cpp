@@ -165,6 +165,7 @@ Strategy soap::transferStrategy(const OperatorGraph &from,
     }
   deriveMembers(result, given, to);
   deriveMissingEnds(result, given, to, topology);
+  result.bucketBytes = strategy.bucketBytes;
   if (strategy.order.empty())
     return result;
   std::vector<int64_t> position(from.numNodes());

@@ -48,6 +48,7 @@ static json::Value identity(const SearchProblem &problem,
       {"max_tasks", options.maxTasks},
       {"named_starts", options.namedStarts},
       {"least_sums", options.leastSums},
+      {"chooses_buckets", options.choosesBuckets},
       {"random_starts", options.randomStarts},
       {"only_kind",
        options.onlyKind ? json::Value(stringify(*options.onlyKind)) : nullptr}};

@@ -65,6 +65,7 @@ void MarkovSearch::beginStage() {
     chain.forgetBest();
     chain.start(shares[number], limits, number > 0 ? slack : 1);
   });
+  tryBuckets();
   llvm::stable_sort(starts, [](const Start &a, const Start &b) {
     return std::tuple(!a.isExact, a.stepNs < 0, a.stepNs) <
            std::tuple(!b.isExact, b.stepNs < 0, b.stepNs);
@@ -199,6 +200,20 @@ bool MarkovSearch::isStageOver() const {
   if (isWhole())
     return options_.stagnation && sinceFound() >= options_.stagnation;
   return seconds() - stageSeconds_ > options_.budgetSeconds / shareOfParts;
+}
+
+bool MarkovSearch::hasBuckets() const {
+  return options_.choosesBuckets && problem_.graph.updatingNodes().any() &&
+         problem_.topology.numDevices() > 1;
+}
+
+/// Few large buckets suit one strategy, many small ones another.
+void MarkovSearch::tryBuckets() {
+  if (hasBuckets())
+    forEachChain([&](size_t number) {
+      if (chains_[number]->isStarted())
+        chains_[number]->tryBuckets();
+    });
 }
 
 /// The launch order is part of the strategy: the chain that is ahead takes a

@@ -129,6 +129,7 @@ void detail::boundStarts(const SearchProblem &problem, const TaskGraph &tables,
     if (isTooLate(start))
       continue;
     tasks.setOrder(start.strategy.order);
+    tasks.setBucketBytes(start.strategy.bucketBytes);
     tasks.propose(start.strategy, all);
     tasks.bound();
     start.stepNs = simulator.stepNs();
@@ -198,6 +199,9 @@ bool detail::tryStart(Start &start, TaskGraph &tasks, int64_t currentNs,
   bool sameOrder = order == start.strategy.order;
   if (!sameOrder)
     tasks.setOrder(start.strategy.order);
+  int64_t bucketBytes = tasks.strategy().bucketBytes;
+  if (bucketBytes != start.strategy.bucketBytes)
+    tasks.setBucketBytes(start.strategy.bucketBytes);
   std::vector<int32_t> all(tasks.graph().numNodes());
   std::iota(all.begin(), all.end(), 0);
   tasks.propose(start.strategy, all);
@@ -214,6 +218,8 @@ bool detail::tryStart(Start &start, TaskGraph &tasks, int64_t currentNs,
     }
   }
   tasks.reject();
+  if (bucketBytes != start.strategy.bucketBytes)
+    tasks.setBucketBytes(bucketBytes);
   if (!sameOrder)
     tasks.setOrder(order);
   return false;

@@ -75,7 +75,8 @@ detail::DegreesCosts &TaskGraph::degreesCosts() const {
 
 void TaskGraph::setStrategy(const Strategy &strategy) {
   assert(proposedNodes_.empty() && "a change is on trial");
-  bool sameOrder = !order_.empty() && strategy.order == strategy_.order;
+  bool sameOrder = !order_.empty() && strategy.order == strategy_.order &&
+                   strategy.bucketBytes == strategy_.bucketBytes;
   strategy_ = strategy;
   if (!sameOrder)
     updateOrder();
@@ -110,6 +111,12 @@ void TaskGraph::setOrder(ArrayRef<int32_t> order) {
   for (int32_t id = 0; id < graph_.numValues(); ++id)
     if (!valueTasks_[id] || caches_->orderOfUses[id] != before[id])
       planValue(id);
+}
+
+void TaskGraph::setBucketBytes(int64_t bytes) {
+  assert(proposedNodes_.empty() && "a change is on trial");
+  strategy_.bucketBytes = bytes;
+  updateBuckets();
 }
 
 //===----------------------------------------------------------------------===//

@@ -74,6 +74,8 @@ std::string soap::toJSON(const Strategy &given, const OperatorGraph &graph,
                     {"ops", std::move(ops)}};
   if (!parameters.empty())
     root["parameters"] = std::move(parameters);
+  if (strategy.bucketBytes > 0)
+    root["bucket_bytes"] = strategy.bucketBytes;
   if (!strategy.order.empty()) {
     json::Array order;
     for (int32_t id : strategy.order)

@@ -134,11 +134,20 @@ void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
   for (auto [index, op] : llvm::enumerate(extracted.ops))
     soapir::setConfig(op, toAttribute(op->getContext(), strategy.configs[index],
                                       extracted.graph.node(index), topology));
+  Operation *main =
+      extracted.ops.empty() ? nullptr : extracted.ops.front()->getParentOp();
+  StringRef bucketBytes = soapir::SOAPDialect::getBucketBytesAttrName();
+  if (main && (strategy.bucketBytes > 0 || main->hasAttr(bucketBytes))) {
+    Builder builder(main->getContext());
+    main->setAttr(bucketBytes,
+                  builder.getI64IntegerAttr(strategy.bucketBytes > 0
+                                                ? strategy.bucketBytes
+                                                : extracted.graph.bucketBytes));
+  }
   if (strategy.order.empty())
     return;
   // Block order is launch order.
-  extracted.ops.front()->getParentOp()->removeAttr(
-      soapir::SOAPDialect::getOrderAttrName());
+  main->removeAttr(soapir::SOAPDialect::getOrderAttrName());
   Operation *terminator = extracted.ops.front()->getBlock()->getTerminator();
   for (int32_t node : strategy.order)
     extracted.ops[node]->moveBefore(terminator);

@@ -79,6 +79,10 @@ struct SearchOptions {
   /// Strategies with the least sum of costs (OptCNN) are starts, and stretches
   /// with the least sum are proposals.
   bool leastSums = true;
+  /// Chains choose the sizes of buckets (shortenByBuckets()), too: what is
+  /// found has Strategy::bucketBytes. Else buckets are as large as the graph
+  /// and given starts say. (MCMC.)
+  bool choosesBuckets = false;
   /// Only this kind of proposal; else all, with weights that adapt.
   std::optional<ProposalKind> onlyKind;
   /// Simulate in full whatever is proposed: for comparison.

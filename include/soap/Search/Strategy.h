@@ -58,9 +58,12 @@ struct Strategy {
   std::vector<Configuration> configs; ///< One per node, of every role.
   /// Nodes in launch order; empty: the graph's own order.
   std::vector<int32_t> order;
+  /// In place of OperatorGraph::bucketBytes, if greater than 0.
+  int64_t bucketBytes = 0;
 
   bool operator==(const Strategy &o) const {
-    return configs == o.configs && order == o.order;
+    return configs == o.configs && order == o.order &&
+           bucketBytes == o.bucketBytes;
   }
 };
 
@@ -263,9 +266,10 @@ struct StrategyInfo {
 };
 
 /// JSON: {"format": "soap-strategy", "model_fingerprint", "topology",
-/// "simulated_ns", "seed", "order": NAME|[nodes], "ops": [{"op", "degrees",
-/// "replicate", "devices", "regather"}], "parameters": [{"parameter",
-/// "degrees", "replicate", "devices", "regather"}]}. Operands in `regather` of
+/// "simulated_ns", "seed", "order": NAME|[nodes], "bucket_bytes", "ops":
+/// [{"op", "degrees", "replicate", "devices", "regather"}], "parameters":
+/// [{"parameter", "degrees", "replicate", "devices", "regather"}]}.
+/// "bucket_bytes" is missing where it is 0. Operands in `regather` of
 /// "ops" are numbers or names of the nodes that produce them. "parameters" are
 /// those whose updates have configurations of their own, `regather` being true
 /// where setRegathered() is; without any of them, there is no such list.

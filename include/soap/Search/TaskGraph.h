@@ -85,6 +85,8 @@ public:
   void update(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   /// Changes the launch order.
   void setOrder(llvm::ArrayRef<int32_t> order);
+  /// Changes the size of buckets; 0: that of the graph. Plans stay.
+  void setBucketBytes(int64_t bytes);
 
   /// @{ A change on trial: propose(), then bound() or plan() or both in turn,
   /// with simulations behind each, then accept() or reject(). Rejecting costs
