@@ -28,10 +28,25 @@ uint64_t MarkovSearch::patience() const {
   return std::max(leastPatience_, 2 * (foundAt_ - wholeAt_));
 }
 
-/// So many without a better one than the attempt has end it.
+/// So many without a better one than the attempt has end it, or let its chains
+/// take over parts of what others ended with. The first one may be the only one
+/// for which there is time; the others need not come to the end of their way.
 uint64_t MarkovSearch::attemptPatience() const {
   uint64_t took = improvedAt_ - stageProposals_;
-  return std::min(std::max(leastPatience_ / 16, took / 2), patience());
+  uint64_t ofFirst = std::max(leastPatience_ / 16, took / 2);
+  uint64_t own = attempt_ == 0       ? ofFirst
+                 : recombinedAt_ > 0 ? ofFirst / 2
+                                     : ofFirst / 4;
+  return std::min(own, patience());
+}
+
+/// What chains find together depends on what each has found alone: parts of
+/// what earlier attempts ended with may be better than those of this one.
+bool MarkovSearch::beginRecombination() {
+  if (options_.onlyKind || ends_.empty() || recombinedAt_ > 0)
+    return false;
+  recombinedAt_ = proposalsWithoutWindows();
+  return true;
 }
 
 /// Begins on the first part of the machine on which a start fits into memory.
@@ -49,6 +64,13 @@ bool MarkovSearch::beginNextAttempt() {
     return false;
   if (attempt_ == 0)
     firstLength_ = proposalsWithoutWindows();
+  constexpr size_t mostEnds = 8;
+  if (!llvm::is_contained(ends_, best_)) {
+    if (ends_.size() == mostEnds)
+      ends_.erase(ends_.begin());
+    ends_.push_back(best_);
+  }
+  recombinedAt_ = 0;
   ++attempt_;
   attemptAt_ = proposals();
   whole_ = std::move(machine_);

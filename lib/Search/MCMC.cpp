@@ -127,6 +127,8 @@ void MarkovSearch::playRound() {
     machine_->currents.push_back(chain->current());
     chain->mix().restore(mixOf(*chain).weights(), {});
   }
+  if (recombinedAt_ > 0)
+    llvm::append_range(machine_->currents, ends_);
   forEachChain([&](size_t number) {
     chains_[number]->run(*machine_, length, beta(number), deadline_);
     report();
@@ -267,7 +269,8 @@ void MarkovSearch::run() {
     if (!isWhole()) {
       ++stage_;
       stageBegun_ = false;
-    } else if (isStuck || (!beginDescents() && !beginNextAttempt())) {
+    } else if (isStuck || (!beginRecombination() && !beginDescents() &&
+                           !beginNextAttempt())) {
       break;
     }
   }

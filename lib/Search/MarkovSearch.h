@@ -68,6 +68,7 @@ private:
   void tryOrders();
   // Attempts.cpp
   void beginAttempt();
+  bool beginRecombination();
   bool beginNextAttempt();
   uint64_t patience() const;
   uint64_t attemptPatience() const;
@@ -122,6 +123,10 @@ private:
   uint64_t stageProposals_ = 0, improvedAt_ = 0, foundAt_ = 0, wholeAt_ = 0,
            firstLength_ = 0;
   uint64_t proposalsBefore_ = 0;
+  /// What earlier attempts ended with, the last ones; and, while the chains of
+  /// this one take over parts of these, when they began to, else 0.
+  std::vector<Strategy> ends_;
+  uint64_t recombinedAt_ = 0;
   /// The best steps at improvedAt_ and foundAt_.
   int64_t notedNs_ = INT64_MAX, notedFoundNs_ = INT64_MAX;
   double secondsBefore_ = 0, stageSeconds_ = 0;

@@ -147,7 +147,9 @@ static json::Value toValue(const ProposalMix &mix) {
 
 json::Value MarkovSearch::toJSON() const {
   SearchStatistics statistics = statisticsBefore_;
-  json::Array chains, history, starts;
+  json::Array chains, ends, history, starts;
+  for (const Strategy &end : ends_)
+    ends.push_back(toValue(end, 0, problem_.graph));
   for (const auto &chain : chains_) {
     statistics.add(chain->statistics());
     chains.push_back(
@@ -180,6 +182,8 @@ json::Value MarkovSearch::toJSON() const {
       {"descended_ns", descendedNs_},
       {"tried_in_windows", static_cast<int64_t>(triedInWindows_)},
       {"descents", descentsToJSON()},
+      {"ends", std::move(ends)},
+      {"recombined_at", static_cast<int64_t>(recombinedAt_)},
       {"seconds", seconds()},
       {"best", toValue(best_, bestNs_, problem_.graph)},
       {"best_ns", bestNs_},
@@ -297,6 +301,7 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
                               {"found_at", &foundAt_},
                               {"improved_at", &improvedAt_},
                               {"stage_at", &stageProposals_},
+                              {"recombined_at", &recombinedAt_},
                               {"tried_in_windows", &triedInWindows_}})
     *number = static_cast<uint64_t>(root->getInteger(name).value_or(0));
   notedNs_ = root->getInteger("noted_ns").value_or(INT64_MAX);
@@ -308,6 +313,15 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
     statisticsBefore_ = statisticsOf(*statistics);
   proposalsBefore_ = statisticsBefore_.proposals;
   readHistory(*root, result_);
+  const json::Array *ends = root->getArray("ends");
+  if (!ends)
+    return bad("ends");
+  for (const json::Value &entry : *ends) {
+    llvm::Expected<Strategy> end = toStrategy(&entry, problem_);
+    if (!end)
+      return end.takeError();
+    ends_.push_back(std::move(*end));
+  }
   const json::Array *descents = root->getArray("descents");
   if (!descents || (!descents->empty() && descents->size() != chains_.size()))
     return bad("descents");

@@ -195,7 +195,8 @@ bool MarkovSearch::isStageOver() const {
     return true;
   if (!descents_.empty())
     return false;
-  if (proposalsWithoutWindows() - improvedAt_ >= stagePatience())
+  if (proposalsWithoutWindows() - std::max(improvedAt_, recombinedAt_) >=
+      stagePatience())
     return true;
   if (isWhole())
     return options_.stagnation && sinceFound() >= options_.stagnation;

@@ -445,11 +445,46 @@ TEST(Search, BeginsAnew) {
     EXPECT_LE(found->stepNs, found->history.back().bestNs) << proposals;
     llvm::json::Value state = readState(path);
     const llvm::json::Object &root = *state.getAsObject();
+    EXPECT_LE(root.getArray("ends")->size(), 8u);
+    EXPECT_LE(static_cast<int64_t>(root.getArray("ends")->size()),
+              *root.getInteger("attempt"));
     if (*root.getInteger("attempt") > 0)
       slowest = std::max(slowest, *root.getNumber("best_ns") /
                                       *root.getNumber("found_ns"));
   }
   EXPECT_GT(slowest, 1);
+}
+
+/// A single chain has nothing to cross with but what earlier attempts have
+/// ended with, and does so at the end of an attempt.
+TEST(Search, TakesOverWhatAttemptsEndWith) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  OperatorGraph graph = deepProducts(3, 0);
+  int numWith = 0, numWithout = 0;
+  for (uint64_t proposals = 4000; proposals <= 24000; proposals += 2000) {
+    llvm::SmallString<64> path = freshPath();
+    llvm::FileRemover remover(path);
+    SearchOptions options;
+    options.chains = 1;
+    options.proposals = options.stagnation = proposals;
+    options.stateFile = std::string(path);
+    ASSERT_TRUE(bool(run(createMCMC(), {graph, machine, costs}, options)));
+    llvm::json::Value state = readState(path);
+    const llvm::json::Object &root = *state.getAsObject();
+    if (*root.getInteger("attempt") == 0)
+      continue;
+    bool isRecombining = *root.getInteger("recombined_at") > 0;
+    double crossed = *(*(*root.getObject("mix")->getArray(
+        "tallies"))[static_cast<size_t>(ProposalKind::Cross)]
+                            .getAsArray())[0]
+                          .getAsNumber();
+    EXPECT_EQ(crossed > 0, isRecombining) << proposals;
+    EXPECT_FALSE(root.getArray("ends")->empty());
+    ++(isRecombining ? numWith : numWithout);
+  }
+  EXPECT_GT(numWith, 0);
+  EXPECT_GT(numWithout, 0);
 }
 
 /// Bounds and delta simulation decide nothing: a search that simulates all in
