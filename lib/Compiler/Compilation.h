@@ -185,8 +185,8 @@ private:
   /// Whether gradients may be reduced in buckets of any size.
   bool choosesBuckets() const;
   /// Lets `problem`, and all that is read from now on, have the buckets that a
-  /// strategy asks for or, if it asks for none, those with which its step is
-  /// shortest; unless the options say how large they are.
+  /// strategy asks for or, if it asks for none and they may be of any size,
+  /// those with which its step is shortest.
   void chooseBuckets(ModuleProblem &problem, const Strategy &strategy);
   /// If that is asked for, says whether a neighbour of the strategy is better.
   void checkNeighbours(const ModuleProblem &problem, const Strategy &strategy);

@@ -132,14 +132,14 @@ bool Compilation::choosesBuckets() const {
 
 void Compilation::chooseBuckets(ModuleProblem &problem,
                                 const Strategy &strategy) {
-  if (!choosesBuckets())
-    return;
   OperatorGraph &graph = problem.extracted.graph;
   if (strategy.bucketBytes > 0)
     graph.bucketBytes = strategy.bucketBytes;
-  else
+  else if (choosesBuckets())
     chooseBucketBytes(graph, usableMachine(problem.topology), problem.costs,
                       strategy);
+  else
+    return;
   auto bytes =
       IntegerAttr::get(IntegerType::get(&context_, 64), graph.bucketBytes);
   for (auto *module : {&module_, &unconfigured_, &step_})
@@ -180,8 +180,12 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
   if (succeeded(chosen) && chosen->search)
     recordSearch(*chosen->search);
   FailureOr<Strategy> strategy = mlir::failure();
-  if (succeeded(chosen))
+  if (succeeded(chosen)) {
     strategy = std::move(chosen->strategy);
+    // What the command line says counts more than a file.
+    if (options_.training && options_.training->bucketBytes)
+      strategy->bucketBytes = 0;
+  }
   if (recomputesAsNeeded() && !cancelled_) {
     if (!searches)
       ++searches_;
@@ -196,9 +200,6 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
   if (searches && !isFound)
     if (llvm::Error error = begin(Stage::Strategy))
       return std::move(error);
-  // What the command line says counts more than a file.
-  if (!choosesBuckets())
-    strategy->bucketBytes = 0;
   chooseBuckets(problem, *strategy);
   return std::move(*strategy);
 }

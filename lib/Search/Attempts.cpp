@@ -34,10 +34,7 @@ uint64_t MarkovSearch::patience() const {
 uint64_t MarkovSearch::attemptPatience() const {
   uint64_t took = improvedAt_ - stageProposals_;
   uint64_t ofFirst = std::max(leastPatience_ / 16, took / 2);
-  uint64_t own = attempt_ == 0       ? ofFirst
-                 : recombinedAt_ > 0 ? ofFirst / 2
-                                     : ofFirst / 4;
-  return std::min(own, patience());
+  return std::min(attempt_ == 0 ? ofFirst : ofFirst / 2, patience());
 }
 
 /// What chains find together depends on what each has found alone: parts of

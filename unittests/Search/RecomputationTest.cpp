@@ -184,11 +184,13 @@ TEST(RecomputationChoice, TransfersStrategies) {
     SearchProblem problem{again, machine, costs};
     Strategy strategy = randomStrategy(again, machine, seed);
     strategy.order = launchOrder("fifo", problem, strategy);
+    strategy.bucketBytes = 1000;
     Strategy without = transferStrategy(again, strategy, plain, machine);
     EXPECT_EQ(toString(verify(without, plain, machine)), "");
     Strategy back = transferStrategy(plain, without, again, machine);
     EXPECT_EQ(toString(verify(back, again, machine)), "");
     EXPECT_EQ(back.order, strategy.order);
+    EXPECT_EQ(back.bucketBytes, strategy.bucketBytes);
     for (const char *name : {"a", "b", "c", "dc", "a.again", "db"})
       EXPECT_EQ(back.configs[again.find(name)],
                 strategy.configs[again.find(name)]);
