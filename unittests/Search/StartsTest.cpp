@@ -11,6 +11,7 @@
 #include "Spread.h"
 #include "soap/Topology/GeneratedTopologies.h"
 #include "gtest/gtest.h"
+#include <set>
 
 using namespace soap;
 using namespace soap::detail;
@@ -262,6 +263,41 @@ TEST_F(DrawnStarts, OptionalOnesAreLimited) {
     tasks.setStrategy(singleDevice(graph, machine));
   }
   EXPECT_EQ(optional, 2);
+}
+
+/// A start brings the size of its buckets with it, or leaves what was there.
+TEST(Starts, HaveTheirBuckets) {
+  CostModel costs;
+  OperatorGraph graph = deepProducts(9, 64 << 20, 0, 160);
+  Topology machine =
+      llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json"));
+  TaskGraph tables({graph, machine, costs}), tasks({graph, machine, costs});
+  tasks.setStrategy(singleDevice(graph, machine));
+  StartLimits limits;
+  limits.mustPlan = true;
+  std::set<int64_t> steps;
+  for (int64_t bytes : {1 << 20, 16 << 20, 64 << 20}) {
+    Start start{"given", dataParallel(graph, machine)};
+    start.strategy.bucketBytes = bytes;
+    std::vector<Start> starts = {start};
+    boundStarts({graph, machine, costs}, tables, limits, starts);
+    int64_t bound = starts.front().stepNs;
+    EXPECT_TRUE(tryStart(starts.front(), tasks, INT64_MAX, limits));
+    EXPECT_LE(bound, starts.front().stepNs) << bytes;
+    EXPECT_EQ(tasks.strategy(), start.strategy) << bytes;
+    TaskGraph alone({graph, machine, costs});
+    alone.setStrategy(start.strategy);
+    EXPECT_EQ(stepOf(tasks), stepOf(alone)) << bytes;
+    EXPECT_EQ(starts.front().stepNs, stepOf(alone)) << bytes;
+    steps.insert(stepOf(alone));
+    // Too slow.
+    Start other = start;
+    other.strategy.bucketBytes = 2 << 20;
+    EXPECT_FALSE(tryStart(other, tasks, /*currentNs=*/1, limits));
+    EXPECT_EQ(tasks.strategy(), start.strategy) << bytes;
+    EXPECT_EQ(stepOf(tasks), stepOf(alone)) << bytes;
+  }
+  EXPECT_GT(steps.size(), 1u);
 }
 
 /// Random starts are others in every attempt, named ones are the same.
