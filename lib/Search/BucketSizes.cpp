@@ -16,7 +16,7 @@ bool soap::shortenByBuckets(TaskGraph &tasks, int64_t &stepNs) {
   static constexpr int64_t sizes[] = {
       defaultBucketBytes, 1 * MiB,  2 * MiB, 8 * MiB,
       16 * MiB,           32 * MiB, 64 * MiB};
-  int64_t before = tasks.strategy().bucketBytes, best = before;
+  int64_t before = stepNs, best = tasks.strategy().bucketBytes;
   for (int64_t bytes : sizes) {
     tasks.setBucketBytes(bytes);
     if (int64_t ns = FullSimulator(tasks).stepNs();
@@ -26,7 +26,7 @@ bool soap::shortenByBuckets(TaskGraph &tasks, int64_t &stepNs) {
     }
   }
   tasks.setBucketBytes(best);
-  return best != before;
+  return stepNs < before;
 }
 
 void soap::chooseBucketBytes(OperatorGraph &graph, const Topology &topology,

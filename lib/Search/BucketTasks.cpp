@@ -88,8 +88,7 @@ void TaskGraph::updateBuckets() {
   bucketsAt_.assign(order_.size(), {});
   bucketOf_.assign(graph_.numValues(), -1);
   caches_->buckets.clear();
-  int64_t limit =
-      strategy_.bucketBytes > 0 ? strategy_.bucketBytes : graph_.bucketBytes;
+  int64_t limit = bucketBytesOf(strategy_, graph_);
   if (limit <= 0)
     return;
   llvm::BitVector updates = graph_.updatingNodes();

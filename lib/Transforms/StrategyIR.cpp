@@ -139,10 +139,8 @@ void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
   StringRef bucketBytes = soapir::SOAPDialect::getBucketBytesAttrName();
   if (main && (strategy.bucketBytes > 0 || main->hasAttr(bucketBytes))) {
     Builder builder(main->getContext());
-    main->setAttr(bucketBytes,
-                  builder.getI64IntegerAttr(strategy.bucketBytes > 0
-                                                ? strategy.bucketBytes
-                                                : extracted.graph.bucketBytes));
+    main->setAttr(bucketBytes, builder.getI64IntegerAttr(
+                                   bucketBytesOf(strategy, extracted.graph)));
   }
   if (strategy.order.empty())
     return;

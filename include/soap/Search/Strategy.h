@@ -67,6 +67,12 @@ struct Strategy {
   }
 };
 
+/// How large the buckets of gradients are with a strategy, at most.
+inline int64_t bucketBytesOf(const Strategy &strategy,
+                             const OperatorGraph &graph) {
+  return strategy.bucketBytes > 0 ? strategy.bucketBytes : graph.bucketBytes;
+}
+
 /// Fails with the first mistake of a strategy: a degree that does not fit, a
 /// device that does not exist, a device count other than degrees times
 /// replicate, a compute node on the host, an order that launches a node before
