@@ -116,59 +116,120 @@ struct ArgLowering : public OpRewritePattern<Op> {
   }
 };
 
-/// Adds one slice after the other.
+/// Adds one slice after the other, or element after element where slices have
+/// no elements side by side.
 struct CumSumLowering : public OpRewritePattern<nn::CumSumOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(nn::CumSumOp op,
                                 PatternRewriter &rewriter) const override {
+    ArrayRef<int64_t> shape = tensorType(op.getX()).getShape();
+    bool isAlongRows =
+        ShapedType::getNumElements(shape.drop_front(op.getAxis() + 1)) == 1;
+    rewriter.replaceOp(op, isAlongRows ? addElements(rewriter, op)
+                                       : addSlices(rewriter, op));
+    return success();
+  }
+
+private:
+  static Value number(OpBuilder &builder, Location loc, int64_t value) {
+    return builder.create<arith::ConstantIndexOp>(loc, value);
+  }
+
+  static Value added(OpBuilder &builder, Location loc, Value a, Value b) {
+    if (isa<FloatType>(a.getType()))
+      return builder.create<arith::AddFOp>(loc, a, b);
+    return builder.create<arith::AddIOp>(loc, a, b);
+  }
+
+  /// A loop along the axis, in which `body` gets the index, the sum so far and
+  /// the result so far, and makes the next ones. Returns the result.
+  static Value
+  alongAxis(OpBuilder &builder, Location loc, nn::CumSumOp op, Value zero,
+            Value all,
+            llvm::function_ref<scf::ValueVector(OpBuilder &, Value, ValueRange)>
+                body) {
+    int64_t size = tensorType(op.getX()).getDimSize(op.getAxis());
+    auto loop = builder.create<scf::ForOp>(
+        loc, number(builder, loc, 0), number(builder, loc, size),
+        number(builder, loc, 1), ValueRange{zero, all},
+        [&](OpBuilder &nested, Location, Value step, ValueRange state) {
+          if (op.getReverse())
+            step = nested.create<arith::SubIOp>(
+                loc, number(nested, loc, size - 1), step);
+          nested.create<scf::YieldOp>(loc, body(nested, step, state));
+        });
+    return loop.getResult(1);
+  }
+
+  static Value addElements(OpBuilder &builder, nn::CumSumOp op) {
+    Location loc = op.getLoc();
+    RankedTensorType type = tensorType(op.getX());
+    Value output = empty(builder, loc, type.getShape(), type.getElementType());
+    SmallVector<Value> lows, highs, steps;
+    for (int64_t dim = 0; dim != type.getRank(); ++dim) {
+      lows.push_back(number(builder, loc, 0));
+      highs.push_back(number(builder, loc,
+                             dim == static_cast<int64_t>(op.getAxis())
+                                 ? 1
+                                 : type.getDimSize(dim)));
+      steps.push_back(number(builder, loc, 1));
+    }
+    auto row = [&](OpBuilder &nested, Location, ValueRange at,
+                   ValueRange state) -> scf::ValueVector {
+      SmallVector<Value> position(at);
+      Value zero = scalar(nested, loc, type.getElementType(), 0);
+      return {alongAxis(
+          nested, loc, op, zero, state[0],
+          [&](OpBuilder &inner, Value step,
+              ValueRange sums) -> scf::ValueVector {
+            position[op.getAxis()] = step;
+            Value x = inner.create<tensor::ExtractOp>(loc, op.getX(), position);
+            Value now = added(inner, loc, sums[0], x);
+            return {now, inner.create<tensor::InsertOp>(
+                             loc, op.getExclusive() ? sums[0] : now, sums[1],
+                             position)};
+          })};
+    };
+    return scf::buildLoopNest(builder, loc, lows, highs, steps, output, row)
+        .results.front();
+  }
+
+  static Value addSlices(OpBuilder &builder, nn::CumSumOp op) {
     Location loc = op.getLoc();
     RankedTensorType type = tensorType(op.getX());
     Type element = type.getElementType();
-    int64_t axis = op.getAxis(), size = type.getDimSize(axis);
     SmallVector<int64_t> shape(type.getShape());
-    shape[axis] = 1;
+    shape[op.getAxis()] = 1;
     auto slice = RankedTensorType::get(shape, element);
-    auto number = [&](int64_t value) -> Value {
-      return rewriter.create<arith::ConstantIndexOp>(loc, value);
-    };
-    Value zeros =
-        filled(rewriter, loc, shape, scalar(rewriter, loc, element, 0));
-    Value output = empty(rewriter, loc, type.getShape(), element);
-    auto loop = rewriter.create<scf::ForOp>(
-        loc, number(0), number(size), number(1), ValueRange{zeros, output});
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(loop.getBody());
-    Value step = loop.getInductionVar();
-    if (op.getReverse())
-      step = rewriter.create<arith::SubIOp>(loc, number(size - 1), step);
-    SmallVector<OpFoldResult> offsets(shape.size(), rewriter.getIndexAttr(0));
-    SmallVector<OpFoldResult> sizes,
-        strides(shape.size(), rewriter.getIndexAttr(1));
+    Value zeros = filled(builder, loc, shape, scalar(builder, loc, element, 0));
+    Value output = empty(builder, loc, type.getShape(), element);
+    SmallVector<OpFoldResult> offsets(shape.size(), builder.getIndexAttr(0)),
+        strides(shape.size(), builder.getIndexAttr(1)), sizes;
     for (int64_t extent : shape)
-      sizes.push_back(rewriter.getIndexAttr(extent));
-    offsets[axis] = step;
-    Value x = rewriter.create<tensor::ExtractSliceOp>(loc, slice, op.getX(),
+      sizes.push_back(builder.getIndexAttr(extent));
+    SmallVector<AffineMap> maps(3,
+                                builder.getMultiDimIdentityMap(type.getRank()));
+    SmallVector<Iterator> iterators(type.getRank(), Iterator::parallel);
+    auto next = [&](OpBuilder &nested, Value step,
+                    ValueRange state) -> scf::ValueVector {
+      offsets[op.getAxis()] = step;
+      Value x = nested.create<tensor::ExtractSliceOp>(loc, slice, op.getX(),
                                                       offsets, sizes, strides);
-    Value sum = loop.getRegionIterArg(0), all = loop.getRegionIterArg(1);
-    auto insert = [&](Value value) {
-      all = rewriter.create<tensor::InsertSliceOp>(loc, value, all, offsets,
-                                                   sizes, strides);
+      Value here = nested.create<tensor::ExtractSliceOp>(
+          loc, slice, state[1], offsets, sizes, strides);
+      auto sums = nested.create<linalg::GenericOp>(
+          loc, TypeRange{slice, slice}, x, ValueRange{state[0], here}, maps,
+          iterators, [&](OpBuilder &inner, Location, ValueRange e) {
+            Value now = added(inner, loc, e[1], e[0]);
+            inner.create<linalg::YieldOp>(
+                loc, ValueRange{now, op.getExclusive() ? e[1] : now});
+          });
+      return {sums.getResult(0),
+              nested.create<tensor::InsertSliceOp>(
+                  loc, sums.getResult(1), state[1], offsets, sizes, strides)};
     };
-    if (op.getExclusive())
-      insert(sum);
-    sum = elementwise(
-        rewriter, loc, x, sum,
-        [](OpBuilder &builder, Location location, ValueRange e) -> Value {
-          if (isa<FloatType>(e[0].getType()))
-            return builder.create<arith::AddFOp>(location, e[1], e[0]);
-          return builder.create<arith::AddIOp>(location, e[1], e[0]);
-        });
-    if (!op.getExclusive())
-      insert(sum);
-    rewriter.create<scf::YieldOp>(loc, ValueRange{sum, all});
-    rewriter.replaceOp(op, loop.getResult(1));
-    return success();
+    return alongAxis(builder, loc, op, zeros, output, next);
   }
 };
 
@@ -252,25 +313,23 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
                worst(rewriter, loc, op.getSmallest(), elementTypeOf(op, 0)));
     Value places = filled(rewriter, loc, type.getShape(),
                           scalar(rewriter, loc, rewriter.getIndexType(), -1));
-    // All elements but along the axis, then the elements along it.
+    // All rows, then the elements of a row.
     SmallVector<unsigned> dims;
     for (unsigned dim = 0; dim < x.getRank(); ++dim)
       if (dim != axis)
         dims.push_back(dim);
-    dims.push_back(axis);
     SmallVector<Value> lows, highs, steps;
     for (unsigned dim : dims) {
-      lows.push_back(rewriter.create<arith::ConstantIndexOp>(loc, 0));
-      highs.push_back(
-          rewriter.create<arith::ConstantIndexOp>(loc, x.getDimSize(dim)));
-      steps.push_back(rewriter.create<arith::ConstantIndexOp>(loc, 1));
+      lows.push_back(number(rewriter, loc, 0));
+      highs.push_back(number(rewriter, loc, x.getDimSize(dim)));
+      steps.push_back(number(rewriter, loc, 1));
     }
     auto body = [&](OpBuilder &builder, Location location, ValueRange counters,
                     ValueRange lists) -> scf::ValueVector {
-      SmallVector<Value> at(dims.size());
+      SmallVector<Value> at(x.getRank());
       for (auto [dim, counter] : llvm::zip_equal(dims, counters))
         at[dim] = counter;
-      return insert(builder, location, op, at, lists);
+      return insertRow(builder, location, op, at, lists);
     };
     scf::LoopNest nest = scf::buildLoopNest(rewriter, loc, lows, highs, steps,
                                             {values, places}, body);
@@ -280,6 +339,88 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
   }
 
 private:
+  static Value number(OpBuilder &builder, Location loc, int64_t value) {
+    return builder.create<arith::ConstantIndexOp>(loc, value);
+  }
+
+  /// All elements of a row go into the lists. Most of many do not enter: they
+  /// are looked at in groups first, which a processor does at once.
+  static scf::ValueVector insertRow(OpBuilder &builder, Location loc,
+                                    nn::TopKOp op, ArrayRef<Value> row,
+                                    ValueRange lists) {
+    unsigned axis = op.getAxis();
+    int64_t size = tensorType(op.getX()).getDimSize(axis);
+    int64_t count = tensorType(op.getValues()).getDimSize(axis);
+    constexpr int64_t group = 16;
+    int64_t groups = size / group / 4 < count ? 0 : size / group;
+    auto insertFrom = [&](OpBuilder &outer, Value from, int64_t elements,
+                          ValueRange before) -> scf::ValueVector {
+      auto loop = outer.create<scf::ForOp>(
+          loc, number(outer, loc, 0), number(outer, loc, elements),
+          number(outer, loc, 1), before,
+          [&](OpBuilder &inner, Location, Value i, ValueRange state) {
+            SmallVector<Value> at(row);
+            at[axis] = inner.create<arith::AddIOp>(loc, from, i);
+            inner.create<scf::YieldOp>(loc, insert(inner, loc, op, at, state));
+          });
+      return {loop.getResult(0), loop.getResult(1)};
+    };
+    scf::ValueVector state(lists.begin(), lists.end());
+    if (groups != 0) {
+      auto loop = builder.create<scf::ForOp>(
+          loc, number(builder, loc, 0), number(builder, loc, groups),
+          number(builder, loc, 1), lists,
+          [&](OpBuilder &outer, Location, Value i, ValueRange before) {
+            Value from =
+                outer.create<arith::MulIOp>(loc, i, number(outer, loc, group));
+            auto branch = outer.create<scf::IfOp>(
+                loc, oneEnters(outer, loc, op, row, from, group, before),
+                [&](OpBuilder &inner, Location) {
+                  inner.create<scf::YieldOp>(
+                      loc, insertFrom(inner, from, group, before));
+                },
+                [&](OpBuilder &inner, Location) {
+                  inner.create<scf::YieldOp>(loc, before);
+                });
+            outer.create<scf::YieldOp>(loc, branch.getResults());
+          });
+      state = {loop.getResult(0), loop.getResult(1)};
+    }
+    int64_t done = groups * group;
+    if (done == size)
+      return state;
+    return insertFrom(builder, number(builder, loc, done), size - done, state);
+  }
+
+  /// Whether one of `group` elements of a row, from `from` on, comes before the
+  /// last entry of the lists.
+  static Value oneEnters(OpBuilder &builder, Location loc, nn::TopKOp op,
+                         ArrayRef<Value> row, Value from, int64_t group,
+                         ValueRange lists) {
+    unsigned axis = op.getAxis();
+    SmallVector<Value> last(row);
+    last[axis] =
+        number(builder, loc, tensorType(op.getValues()).getDimSize(axis) - 1);
+    Value value = builder.create<tensor::ExtractOp>(loc, lists[0], last);
+    Value place = builder.create<tensor::ExtractOp>(loc, lists[1], last);
+    Value isFree = builder.create<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::slt, place, number(builder, loc, 0));
+    auto loop = builder.create<scf::ForOp>(
+        loc, number(builder, loc, 0), number(builder, loc, group),
+        number(builder, loc, 1), isFree,
+        [&](OpBuilder &inner, Location, Value i, ValueRange state) {
+          SmallVector<Value> at(row);
+          at[axis] = inner.create<arith::AddIOp>(loc, from, i);
+          Value element = inner.create<tensor::ExtractOp>(loc, op.getX(), at);
+          Value enters = comesBefore(inner, loc, element, value,
+                                     {isUnsigned(op), op.getSmallest(), false});
+          inner.create<scf::YieldOp>(
+              loc,
+              inner.create<arith::OrIOp>(loc, state[0], enters).getResult());
+        });
+    return loop.getResult(0);
+  }
+
   /// Element `at` of x goes into the lists of values and places, unless the
   /// last of them comes before it.
   static scf::ValueVector insert(OpBuilder &builder, Location loc,
@@ -288,25 +429,16 @@ private:
     unsigned axis = op.getAxis();
     int64_t count = tensorType(op.getValues()).getDimSize(axis);
     Value element = builder.create<tensor::ExtractOp>(loc, op.getX(), at);
-    Value place = at[axis];
-    auto number = [&](int64_t value) -> Value {
-      return builder.create<arith::ConstantIndexOp>(loc, value);
-    };
     SmallVector<Value> last(at);
-    last[axis] = number(count - 1);
+    last[axis] = number(builder, loc, count - 1);
     Value enters = precedes(builder, loc, op, element, lists, last);
     auto branch = builder.create<scf::IfOp>(
         loc, enters,
         [&](OpBuilder &nested, Location location) {
-          Value isShifting = scalar(nested, location, nested.getI1Type(), 0);
-          auto loop = nested.create<scf::ForOp>(
-              location, number(0), number(count), number(1),
-              ValueRange{lists[0], lists[1], element, place, isShifting},
-              [&](OpBuilder &inner, Location l, Value entry, ValueRange state) {
-                shift(inner, l, op, at, entry, state);
-              });
-          nested.create<scf::YieldOp>(location,
-                                      loop.getResults().take_front(2));
+          nested.create<scf::YieldOp>(
+              location, insertBehind(nested, location, op, element, at, lists,
+                                     entriesBefore(nested, location, op,
+                                                   element, at, lists)));
         },
         [&](OpBuilder &nested, Location location) {
           nested.create<scf::YieldOp>(location, lists);
@@ -320,37 +452,68 @@ private:
                         Value element, ValueRange lists, ArrayRef<Value> at) {
     Value value = builder.create<tensor::ExtractOp>(loc, lists[0], at);
     Value place = builder.create<tensor::ExtractOp>(loc, lists[1], at);
-    Value isFree =
-        builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, place,
-                                      scalar(builder, loc, place.getType(), 0));
+    Value isFree = builder.create<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::slt, place, number(builder, loc, 0));
     return builder.create<arith::OrIOp>(
         loc, isFree,
         comesBefore(builder, loc, element, value,
                     {isUnsigned(op), op.getSmallest(), /*orEqual=*/false}));
   }
 
-  /// `state`: both lists, and the element that looks for its place, with its
-  /// index; from there on all move by one entry.
-  static void shift(OpBuilder &builder, Location loc, nn::TopKOp op,
-                    ArrayRef<Value> at, Value entry, ValueRange state) {
-    SmallVector<Value> here(at);
-    here[op.getAxis()] = entry;
-    Value values = state[0], places = state[1], value = state[2],
-          place = state[3];
-    Value moves = builder.create<arith::OrIOp>(
-        loc, state[4], precedes(builder, loc, op, value, state, here));
-    Value oldValue = builder.create<tensor::ExtractOp>(loc, values, here);
-    Value oldPlace = builder.create<tensor::ExtractOp>(loc, places, here);
-    auto select = [&](Value a, Value b) -> Value {
-      return builder.create<arith::SelectOp>(loc, moves, a, b);
-    };
-    values = builder.create<tensor::InsertOp>(loc, select(value, oldValue),
-                                              values, here);
-    places = builder.create<tensor::InsertOp>(loc, select(place, oldPlace),
-                                              places, here);
-    builder.create<scf::YieldOp>(
-        loc, ValueRange{values, places, select(oldValue, value),
-                        select(oldPlace, place), moves});
+  /// How many entries of the lists `element` does not come before: the first
+  /// ones, as the lists are sorted.
+  static Value entriesBefore(OpBuilder &builder, Location loc, nn::TopKOp op,
+                             Value element, ArrayRef<Value> at,
+                             ValueRange lists) {
+    unsigned axis = op.getAxis();
+    int64_t count = tensorType(op.getValues()).getDimSize(axis);
+    auto loop = builder.create<scf::ForOp>(
+        loc, number(builder, loc, 0), number(builder, loc, count),
+        number(builder, loc, 1), number(builder, loc, 0),
+        [&](OpBuilder &inner, Location, Value entry, ValueRange state) {
+          SmallVector<Value> here(at);
+          here[axis] = entry;
+          Value isBehind = precedes(inner, loc, op, element, lists, here);
+          Value next =
+              inner.create<arith::AddIOp>(loc, state[0], number(inner, loc, 1));
+          inner.create<scf::YieldOp>(
+              loc, inner.create<arith::SelectOp>(loc, isBehind, state[0], next)
+                       .getResult());
+        });
+    return loop.getResult(0);
+  }
+
+  /// Puts `element`, with its index in `at`, behind the first `before` entries.
+  /// The last entry is lost.
+  static scf::ValueVector insertBehind(OpBuilder &builder, Location loc,
+                                       nn::TopKOp op, Value element,
+                                       ArrayRef<Value> at, ValueRange lists,
+                                       Value before) {
+    unsigned axis = op.getAxis();
+    int64_t count = tensorType(op.getValues()).getDimSize(axis);
+    Value moved = builder.create<arith::SubIOp>(
+        loc, number(builder, loc, count - 1), before);
+    auto loop = builder.create<scf::ForOp>(
+        loc, number(builder, loc, 0), moved, number(builder, loc, 1), lists,
+        [&](OpBuilder &inner, Location, Value i, ValueRange state) {
+          SmallVector<Value> to(at), from(at);
+          to[axis] = inner.create<arith::SubIOp>(
+              loc, number(inner, loc, count - 1), i);
+          from[axis] =
+              inner.create<arith::SubIOp>(loc, to[axis], number(inner, loc, 1));
+          SmallVector<Value> results;
+          for (Value list : state)
+            results.push_back(inner.create<tensor::InsertOp>(
+                loc, inner.create<tensor::ExtractOp>(loc, list, from), list,
+                to));
+          inner.create<scf::YieldOp>(loc, results);
+        });
+    SmallVector<Value> place(at);
+    place[axis] = before;
+    return {builder.create<tensor::InsertOp>(loc, element, loop.getResult(0),
+                                             place),
+            builder.create<tensor::InsertOp>(loc, at[axis], loop.getResult(1),
+                                             place)};
   }
 };
 } // namespace

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Greedy selection, box by box: each pass over the boxes that are left takes
-// out those that overlap with the box that was selected last, and finds the
-// next one. So a box is compared with as many others as are selected.
+// Greedy selection, as it is defined: the box that comes next by its score is
+// compared with those that are selected. The boxes that are left are a heap, so
+// that those that nobody asks for are never sorted.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -26,7 +27,8 @@ struct Corners {
   Value lo[2], hi[2], area;
 };
 
-/// Builds the loops of one image and one class.
+/// Builds the loops of one image and one class. Lists are of all images and
+/// classes, so that these do not depend on each other.
 struct Selection {
   OpBuilder &builder;
   Location loc;
@@ -52,14 +54,22 @@ struct Selection {
   Value select(Value condition, Value a, Value b) const {
     return builder.create<arith::SelectOp>(loc, condition, a, b);
   }
+  /// Of a box of this image and class.
+  SmallVector<Value> place(Value box) const { return {image, group, box}; }
   Value score(Value box) const {
-    return builder.create<tensor::ExtractOp>(loc, op.getScores(),
-                                             ValueRange{image, group, box});
+    return builder.create<tensor::ExtractOp>(loc, op.getScores(), place(box));
   }
   Corners corners(Value box) const;
   Value overlaps(const Corners &a, const Corners &b) const;
-  Value candidates(Value left) const;
-  scf::ValueVector pass(Value left, Value round, Value last) const;
+  Value boxAt(Value list, Value number) const;
+  Value put(Value list, Value number, Value box) const;
+  Value comesFirst(Value a, Value b) const;
+  scf::ValueVector candidates(Value list) const;
+  Value sink(Value heap, Value count, Value number, Value box) const;
+  Value makeHeap(Value list, Value count) const;
+  Value isFree(Value box, Value result, Value selected) const;
+  void take(ValueRange state, Value count) const;
+  scf::ValueVector takeAll(Value result, Value heap, Value count) const;
 };
 } // namespace
 
@@ -110,66 +120,159 @@ Value Selection::overlaps(const Corners &a, const Corners &b) const {
   return make<arith::AndIOp>(meets, holds(F::OGT, ratio, threshold));
 }
 
-/// Marks the boxes that take part.
-Value Selection::candidates(Value left) const {
-  int64_t count = tensorType(op.getScores()).getDimSize(2);
+//===----------------------------------------------------------------------===//
+// The boxes that are left
+//===----------------------------------------------------------------------===//
+
+Value Selection::boxAt(Value list, Value number) const {
+  Value box = builder.create<tensor::ExtractOp>(loc, list, place(number));
+  return builder.create<arith::IndexCastOp>(loc, builder.getIndexType(), box);
+}
+
+/// The list with `box` at place `number`.
+Value Selection::put(Value list, Value number, Value box) const {
+  Type type = tensorType(list).getElementType();
+  return builder.create<tensor::InsertOp>(
+      loc, builder.create<arith::IndexCastOp>(loc, type, box), list,
+      place(number));
+}
+
+/// Whether box `a` has a higher score than `b`, or the same one and a smaller
+/// index.
+Value Selection::comesFirst(Value a, Value b) const {
+  Value own = score(a), other = score(b);
+  Value isEarlier =
+      make<arith::AndIOp>(holds(F::OEQ, own, other), holds(I::slt, a, b));
+  return make<arith::OrIOp>(holds(F::OGT, own, other), isEarlier);
+}
+
+/// The boxes that take part: a list, and how many.
+scf::ValueVector Selection::candidates(Value list) const {
+  int64_t boxes = tensorType(op.getScores()).getDimSize(2);
   auto loop = builder.create<scf::ForOp>(
-      loc, index(0), index(count), index(1), left,
+      loc, index(0), index(boxes), index(1), ValueRange{list, index(0)},
       [&](OpBuilder &nested, Location location, Value box, ValueRange state) {
-        Selection inner{nested, location, op, image, group};
-        Value takesPart = inner.flag(true);
+        Selection s{nested, location, op, image, group};
+        Value takesPart = s.flag(true);
         if (auto threshold = op.getScoreThreshold()) {
-          Value own = inner.score(box);
-          takesPart = inner.holds(F::OGT, own,
-                                  scalar(nested, location, own.getType(),
-                                         threshold->convertToDouble()));
+          Value own = s.score(box);
+          takesPart = s.holds(F::OGT, own,
+                              scalar(nested, location, own.getType(),
+                                     threshold->convertToDouble()));
         }
-        Value mark = nested.create<arith::ExtUIOp>(location, nested.getI8Type(),
-                                                   takesPart);
+        // One that does not is overwritten.
+        Value one = nested.create<arith::IndexCastUIOp>(
+            location, nested.getIndexType(), takesPart);
         nested.create<scf::YieldOp>(
-            location, nested
-                          .create<tensor::InsertOp>(location, mark, state[0],
-                                                    ValueRange{box})
-                          .getResult());
+            location, ValueRange{s.put(state[0], state[1], box),
+                                 s.make<arith::AddIOp>(state[1], one)});
+      });
+  return {loop.getResult(0), loop.getResult(1)};
+}
+
+/// Puts `box` at place `number` of a heap of `count` boxes, or below it, so
+/// that no box comes before the one above it. Below place i are 2 i + 1 and 2 i
+/// + 2.
+Value Selection::sink(Value heap, Value count, Value number, Value box) const {
+  // The logarithm of how many boxes there are for each of this level.
+  Value width =
+      make<arith::DivUIOp>(count, make<arith::AddIOp>(number, index(1)));
+  Value zeros = builder.create<math::CountLeadingZerosOp>(
+      loc,
+      builder.create<arith::IndexCastOp>(loc, builder.getI64Type(), width));
+  Value levels = make<arith::SubIOp>(
+      index(63),
+      builder.create<arith::IndexCastOp>(loc, builder.getIndexType(), zeros));
+  auto loop = builder.create<scf::ForOp>(
+      loc, index(0), levels, index(1), ValueRange{heap, number},
+      [&](OpBuilder &nested, Location location, Value, ValueRange state) {
+        Selection s{nested, location, op, image, group};
+        Value list = state[0], place = state[1];
+        Value left = s.make<arith::AddIOp>(s.make<arith::AddIOp>(place, place),
+                                           s.index(1));
+        Value right = s.make<arith::AddIOp>(left, s.index(1));
+        Value isInner = s.holds(I::slt, left, count);
+        left = s.select(isInner, left, place);
+        right = s.select(s.holds(I::slt, right, count), right, left);
+        Value leftBox = s.boxAt(list, left), rightBox = s.boxAt(list, right);
+        Value isRight = s.comesFirst(rightBox, leftBox);
+        Value below = s.select(isRight, right, left);
+        Value belowBox = s.select(isRight, rightBox, leftBox);
+        Value sinks =
+            s.make<arith::AndIOp>(isInner, s.comesFirst(belowBox, box));
+        nested.create<scf::YieldOp>(
+            location,
+            ValueRange{s.put(list, place, s.select(sinks, belowBox, box)),
+                       s.select(sinks, below, place)});
+      });
+  return put(loop.getResult(0), loop.getResult(1), box);
+}
+
+/// The heap of the first `count` boxes of a list.
+Value Selection::makeHeap(Value list, Value count) const {
+  Value inner = make<arith::DivUIOp>(count, index(2));
+  auto loop = builder.create<scf::ForOp>(
+      loc, index(0), inner, index(1), list,
+      [&](OpBuilder &nested, Location location, Value i, ValueRange state) {
+        Selection s{nested, location, op, image, group};
+        Value number =
+            s.make<arith::SubIOp>(s.make<arith::SubIOp>(inner, s.index(1)), i);
+        nested.create<scf::YieldOp>(
+            location,
+            s.sink(state[0], count, number, s.boxAt(state[0], number)));
       });
   return loop.getResult(0);
 }
 
-/// Takes out of `left` what overlaps with box `last`, the one of the round
-/// before. Returns what is left and the best of it, or -1.
-scf::ValueVector Selection::pass(Value left, Value round, Value last) const {
-  Type element = tensorType(op.getScores()).getElementType();
-  int64_t count = tensorType(op.getScores()).getDimSize(2);
-  Value isLater = holds(I::sgt, round, index(0));
-  // In the first round, in which no box was selected before, any box will do.
-  Corners reference = corners(select(isLater, last, index(0)));
+//===----------------------------------------------------------------------===//
+// Selection
+//===----------------------------------------------------------------------===//
+
+/// Whether `box` overlaps with none of the first `selected` ones of the result.
+Value Selection::isFree(Value box, Value result, Value selected) const {
+  Corners own = corners(box);
   auto loop = builder.create<scf::ForOp>(
-      loc, index(0), index(count), index(1),
-      ValueRange{left, index(-1), scalar(builder, loc, element, 0)},
-      [&](OpBuilder &nested, Location location, Value box, ValueRange state) {
-        Value mark = nested.create<tensor::ExtractOp>(location, state[0],
-                                                      ValueRange{box});
-        Value isLeft = nested.create<arith::CmpIOp>(
-            location, I::ne, mark, scalar(nested, location, mark.getType(), 0));
+      loc, index(0), selected, index(1), flag(true),
+      [&](OpBuilder &nested, Location location, Value i, ValueRange state) {
+        Selection s{nested, location, op, image, group};
+        Value meets = s.overlaps(own, s.corners(s.boxAt(result, i)));
+        nested.create<scf::YieldOp>(
+            location,
+            s.make<arith::AndIOp>(state[0],
+                                  s.make<arith::XOrIOp>(meets, s.flag(true))));
+      });
+  return loop.getResult(0);
+}
+
+/// Takes the first one of a heap of `count` boxes. `state`: the result, the
+/// heap, and how many are selected; yields what they become.
+void Selection::take(ValueRange state, Value count) const {
+  Value result = state[0], heap = state[1], selected = state[2];
+  Value box = boxAt(heap, index(0));
+  Value left = make<arith::SubIOp>(count, index(1));
+  heap = sink(heap, left, index(0), boxAt(heap, left));
+  Value joins = isFree(box, result, selected);
+  Value one =
+      builder.create<arith::IndexCastUIOp>(loc, builder.getIndexType(), joins);
+  result = put(result, selected, select(joins, box, index(-1)));
+  builder.create<scf::YieldOp>(
+      loc, ValueRange{result, heap, make<arith::AddIOp>(selected, one)});
+}
+
+/// The result with what is selected of a heap of `count` boxes, and the heap.
+scf::ValueVector Selection::takeAll(Value result, Value heap,
+                                    Value count) const {
+  int64_t most = tensorType(result).getDimSize(2);
+  auto loop = builder.create<scf::ForOp>(
+      loc, index(0), count, index(1), ValueRange{result, heap, index(0)},
+      [&](OpBuilder &nested, Location location, Value taken, ValueRange state) {
+        Selection s{nested, location, op, image, group};
+        Value goesOn = s.holds(I::slt, state[2], s.index(most));
         auto branch = nested.create<scf::IfOp>(
-            location, isLeft,
+            location, goesOn,
             [&](OpBuilder &deeper, Location at) {
-              Selection s{deeper, at, op, image, group};
-              Value stays = s.make<arith::AndIOp>(
-                  isLater, s.overlaps(reference, s.corners(box)));
-              stays = s.make<arith::XOrIOp>(stays, s.flag(true));
-              Value own = s.score(box);
-              Value isBetter =
-                  s.make<arith::OrIOp>(s.holds(I::slt, state[1], s.index(0)),
-                                       s.holds(F::OGT, own, state[2]));
-              isBetter = s.make<arith::AndIOp>(isBetter, stays);
-              Value kept =
-                  deeper.create<arith::ExtUIOp>(at, deeper.getI8Type(), stays);
-              Value marks = deeper.create<tensor::InsertOp>(at, kept, state[0],
-                                                            ValueRange{box});
-              deeper.create<scf::YieldOp>(
-                  at, ValueRange{marks, s.select(isBetter, box, state[1]),
-                                 s.select(isBetter, own, state[2])});
+              Selection{deeper, at, op, image, group}.take(
+                  state, s.make<arith::SubIOp>(count, taken));
             },
             [&](OpBuilder &deeper, Location at) {
               deeper.create<scf::YieldOp>(at, state);
@@ -191,69 +294,23 @@ struct NonMaxSuppressionLowering
     RankedTensorType type = tensorType(op.getResult());
     Value none = scalar(rewriter, loc, type.getElementType(), -1);
     Value result = filled(rewriter, loc, type.getShape(), none);
-    Value left = filled(rewriter, loc, scores[2],
-                        scalar(rewriter, loc, rewriter.getI8Type(), 0));
+    Value lists = empty(rewriter, loc, scores, rewriter.getI32Type());
     auto index = [&](int64_t value) -> Value {
       return rewriter.create<arith::ConstantIndexOp>(loc, value);
     };
     scf::LoopNest nest = scf::buildLoopNest(
         rewriter, loc, {index(0), index(0)},
         {index(scores[0]), index(scores[1])}, {index(1), index(1)},
-        {result, left},
+        {result, lists},
         [&](OpBuilder &builder, Location location, ValueRange at,
             ValueRange state) -> scf::ValueVector {
           Selection selection{builder, location, op, at[0], at[1]};
-          Value marked = selection.candidates(state[1]);
-          return rounds(selection, state[0], marked, type.getDimSize(2));
+          scf::ValueVector list = selection.candidates(state[1]);
+          Value heap = selection.makeHeap(list[0], list[1]);
+          return selection.takeAll(state[0], heap, list[1]);
         });
     rewriter.replaceOp(op, nest.results[0]);
     return success();
-  }
-
-private:
-  /// Selects up to `count` boxes; once none is left, the rounds do nothing.
-  static scf::ValueVector rounds(const Selection &selection, Value result,
-                                 Value left, int64_t count) {
-    OpBuilder &builder = selection.builder;
-    Location loc = selection.loc;
-    auto loop = builder.create<scf::ForOp>(
-        loc, selection.index(0), selection.index(count), selection.index(1),
-        ValueRange{result, left, selection.index(0)},
-        [&](OpBuilder &nested, Location location, Value round,
-            ValueRange state) {
-          Selection s{nested, location, selection.op, selection.image,
-                      selection.group};
-          Value goesOn = s.holds(I::sge, state[2], s.index(0));
-          auto branch = nested.create<scf::IfOp>(
-              location, goesOn,
-              [&](OpBuilder &deeper, Location at) {
-                store(Selection{deeper, at, s.op, s.image, s.group}, round,
-                      state);
-              },
-              [&](OpBuilder &deeper, Location at) {
-                deeper.create<scf::YieldOp>(at, state);
-              });
-          nested.create<scf::YieldOp>(location, branch.getResults());
-        });
-    return {loop.getResult(0), loop.getResult(1)};
-  }
-
-  /// One round: yields the results, the boxes that are left, and the box that
-  /// is selected, or -1.
-  static void store(const Selection &s, Value round, ValueRange state) {
-    scf::ValueVector found = s.pass(state[1], round, state[2]);
-    Value best = found[1];
-    Value number = s.builder.create<arith::IndexCastOp>(
-        s.loc, s.builder.getI64Type(), best);
-    Value result = s.builder.create<tensor::InsertOp>(
-        s.loc, number, state[0], ValueRange{s.image, s.group, round});
-    // The selected box is not left any more. If no box was selected, none is
-    // left, so that marking the first one changes nothing.
-    Value place = s.select(s.holds(I::sge, best, s.index(0)), best, s.index(0));
-    Value out = scalar(s.builder, s.loc, s.builder.getI8Type(), 0);
-    Value left = s.builder.create<tensor::InsertOp>(s.loc, out, found[0],
-                                                    ValueRange{place});
-    s.builder.create<scf::YieldOp>(s.loc, ValueRange{result, left, best});
   }
 };
 } // namespace

@@ -7,119 +7,50 @@
 
 #include "ParallelLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
-#include "mlir/Transforms/RegionUtils.h"
-#include "soap/Conversion/NNToKernels/KernelAttributes.h"
-#include "soap/Testing/PlantedFault.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace soap;
 using native::LoopAccess;
+using native::LoopNest;
 using native::LoopPlan;
 using native::ParallelLoop;
-using native::ParallelOp;
+using native::ParallelNest;
 
-bool native::isRepeated(Operation *op) {
-  return isa<memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp,
-             memref::SubViewOp>(op) ||
-         (op->getNumOperands() == 0 && op->getNumRegions() == 0 &&
-          isMemoryEffectFree(op));
+int64_t native::workOfCopy(MemRefType type) {
+  return 2 * type.getNumElements();
 }
 
-llvm::SetVector<Value> native::usedValues(Operation *op) {
-  llvm::SetVector<Value> values;
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  values.insert(op->operand_begin(), op->operand_end());
-  return values;
+static int64_t workOf(Operation &op);
+
+static int64_t workOf(Block &block) {
+  int64_t work = 0;
+  for (Operation &op : block)
+    work += workOf(op);
+  return work;
 }
 
-/// Whether `value` is memory of its own, of a size that is known.
-static bool isRoot(Value value) {
-  auto type = dyn_cast<MemRefType>(value.getType());
-  if (!type || !type.hasStaticShape() || !type.getLayout().isIdentity() ||
-      !type.getElementType().isIntOrFloat())
-    return false;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto kernel = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    return kernel &&
-           kernel.getArgAttr(argument.getArgNumber(), native::noaliasAttr);
-  }
-  return isa<memref::AllocOp, memref::AllocaOp>(value.getDefiningOp());
-}
-
-/// Whether a function can be given `value`, or can make it again.
-static bool isAvailable(Value value) {
-  if (Operation *op = value.getDefiningOp(); op && native::isRepeated(op))
-    return llvm::all_of(op->getOperands(), isAvailable);
-  return value.getType().isIndex() || value.getType().isIntOrFloat() ||
-         isRoot(value);
-}
-
-static Value rootOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  return buffer;
-}
-
-/// Whether `buffer` is a whole root, perhaps in another shape.
-static bool isReshapedRoot(Value buffer) {
-  while (Operation *op = buffer.getDefiningOp()) {
-    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp>(op))
-      break;
-    buffer = op->getOperand(0);
-  }
-  return isRoot(buffer);
-}
-
-/// The access of an operation to an operand while the loop of `dim` runs.
-static LoopAccess accessOf(OpOperand &operand, AffineMap map, unsigned dim,
-                           bool writes) {
-  LoopAccess access;
-  Value buffer = operand.get();
-  access.root = rootOf(buffer);
-  access.writes = writes;
-  std::optional<unsigned> position =
-      map.getResultPosition(getAffineDimExpr(dim, map.getContext()));
-  if (!position)
-    return access;
-  access.isSplit = true;
-  if (!isReshapedRoot(buffer)) {
-    access.view = buffer;
-    access.outer = *position;
-    return access;
-  }
-  ArrayRef<int64_t> shape = cast<MemRefType>(buffer.getType()).getShape();
-  access.outer = ShapedType::getNumElements(shape.take_front(*position));
-  access.inner = ShapedType::getNumElements(shape.drop_front(*position + 1));
-  return access;
-}
-
-/// Whether iterations of two loops that run equally often may touch memory in
-/// these ways, if threads have different iterations.
-static bool areCompatible(const LoopAccess &a, const LoopAccess &b) {
-  if (a.root != b.root || (!a.writes && !b.writes) ||
-      SOAP_FAULT("parts-depend"))
-    return true;
-  return a.isSplit && b.isSplit && a.view == b.view && a.outer == b.outer &&
-         a.inner == b.inner;
-}
-
-static bool areCompatible(ArrayRef<LoopAccess> accesses,
-                          ArrayRef<LoopAccess> others) {
-  return llvm::all_of(accesses, [&](const LoopAccess &access) {
-    return llvm::all_of(others, [&](const LoopAccess &other) {
-      return areCompatible(access, other);
-    });
-  });
-}
-
-/// What an operation of a loop's body takes, beside a simple one.
+/// What an operation of a loop's body takes, beside a simple one. What branches
+/// do counts as done, and a loop of an unknown extent as run a few times.
 static int64_t workOf(Operation &op) {
+  if (auto computation = dyn_cast<linalg::LinalgOp>(op))
+    return (computation->getNumOperands() + workOf(*computation.getBlock())) *
+           ShapedType::getNumElements(computation.getStaticLoopRanges());
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    constexpr int64_t fewTrips = 16;
+    std::optional<int64_t> trips = constantTripCount(
+        loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
+    return workOf(*loop.getBody()) * trips.value_or(fewTrips);
+  }
+  if (op.getNumRegions() != 0) {
+    int64_t work = 0;
+    for (Region &region : op.getRegions())
+      for (Block &block : region)
+        work += workOf(block);
+    return work;
+  }
   if (isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
           arith::RemUIOp, math::SqrtOp, math::RsqrtOp, memref::LoadOp>(op))
     return 4;
@@ -130,56 +61,32 @@ static int64_t workOf(Operation &op) {
   return 1;
 }
 
-int64_t native::workOfCopy(MemRefType type) {
-  return 2 * type.getNumElements();
+/// Whether iterations of a loop that follow one another write elements that do.
+static bool isInnermost(const LoopNest &nest, unsigned loop,
+                        ArrayRef<LoopAccess> accesses) {
+  if (loop < nest.forLoops().size())
+    return llvm::any_of(accesses, [](const LoopAccess &access) {
+      return access.writes && access.inner == 1;
+    });
+  // Loops of one iteration are none.
+  return llvm::all_of(nest.sizes().drop_front(loop + 1),
+                      [](int64_t size) { return size == 1; });
 }
 
-std::optional<ParallelOp> ParallelOp::find(linalg::LinalgOp op) {
-  if (!op.hasPureBufferSemantics())
+std::optional<ParallelNest> ParallelNest::find(Operation *op) {
+  std::optional<LoopNest> nest = LoopNest::find(op);
+  if (!nest)
     return std::nullopt;
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  if (ShapedType::isDynamicShape(sizes) || llvm::is_contained(sizes, 0))
-    return std::nullopt;
-
-  if (!llvm::all_of(usedValues(op), isAvailable))
-    return std::nullopt;
-
-  ParallelOp result;
-  result.op = op;
-  result.work = op->getNumOperands();
-  SmallVector<LoopAccess> loads;
-  for (Operation &inner : *op.getBlock()) {
-    if (auto load = dyn_cast<memref::LoadOp>(inner)) {
-      LoopAccess &access = loads.emplace_back();
-      access.root = rootOf(load.getMemRef());
-    } else if (!isMemoryEffectFree(&inner)) {
-      return std::nullopt;
-    }
-    result.work += workOf(inner);
-  }
-  result.work *= ShapedType::getNumElements(sizes);
-
-  // Loops of one iteration are none.
-  unsigned innermost = 0;
-  for (unsigned dim = 0; dim != sizes.size(); ++dim)
-    if (sizes[dim] != 1)
-      innermost = dim;
-  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
-  for (unsigned dim = 0; dim != sizes.size(); ++dim) {
-    if (sizes[dim] == 1 || iterators[dim] != utils::IteratorType::parallel)
+  ParallelNest result{*nest, workOf(*op), {}};
+  for (unsigned number = 0; number != nest->numLoops(); ++number) {
+    int64_t size = nest->sizes()[number];
+    if (size == 1 || !nest->isIndependent(number))
       continue;
-    ParallelLoop loop;
-    loop.dim = dim;
-    loop.size = sizes[dim];
-    loop.isInnermost = dim == innermost;
-    loop.accesses = loads;
-    for (OpOperand &operand : op->getOpOperands())
-      if (isa<MemRefType>(operand.get().getType()))
-        loop.accesses.push_back(accessOf(operand,
-                                         op.getMatchingIndexingMap(&operand),
-                                         dim, op.isDpsInit(&operand)));
-    if (areCompatible(loop.accesses, loop.accesses))
-      result.loops.push_back(std::move(loop));
+    ParallelLoop &loop = result.loops.emplace_back();
+    loop.number = number;
+    loop.size = size;
+    loop.accesses = nest->accessesOf(number);
+    loop.isInnermost = isInnermost(*nest, number, loop.accesses);
   }
   if (result.loops.empty())
     return std::nullopt;
@@ -191,7 +98,7 @@ std::optional<ParallelOp> ParallelOp::find(linalg::LinalgOp op) {
   return result;
 }
 
-/// How an operation touches buffers in pieces of `grain` iterations.
+/// How a nest touches buffers in pieces of `grain` iterations.
 static SmallVector<LoopAccess> accessesOf(const ParallelLoop &loop,
                                           int64_t grain) {
   SmallVector<LoopAccess> accesses = loop.accesses;
@@ -200,15 +107,16 @@ static SmallVector<LoopAccess> accessesOf(const ParallelLoop &loop,
   return accesses;
 }
 
-/// The plan with `base` as the loop of one of the operations.
+/// The plan with `base` as the loop of one of the nests.
 static std::optional<LoopPlan> planWith(const ParallelLoop &base,
-                                        ArrayRef<ParallelOp> ops) {
+                                        ArrayRef<ParallelNest> nests) {
   LoopPlan plan;
   plan.pieces = base.pieces();
-  SmallVector<LoopAccess> accesses;
-  for (const ParallelOp &op : ops) {
+  // All have to agree with that loop, so that its nest takes it, too.
+  SmallVector<LoopAccess> accesses = accessesOf(base, base.grain());
+  for (const ParallelNest &nest : nests) {
     size_t known = plan.loops.size();
-    for (const ParallelLoop &loop : op.loops) {
+    for (const ParallelLoop &loop : nest.loops) {
       int64_t iterations = loop.size * base.grain();
       if (iterations % base.size != 0)
         continue;
@@ -216,7 +124,7 @@ static std::optional<LoopPlan> planWith(const ParallelLoop &base,
       SmallVector<LoopAccess> own = accessesOf(loop, grain);
       if (!areCompatible(own, accesses))
         continue;
-      plan.loops.push_back({loop.dim, loop.size, grain});
+      plan.loops.push_back({loop.number, loop.size, grain});
       llvm::append_range(accesses, own);
       break;
     }
@@ -226,22 +134,22 @@ static std::optional<LoopPlan> planWith(const ParallelLoop &base,
   return plan;
 }
 
-std::optional<LoopPlan> native::planLoops(ArrayRef<ParallelOp> ops,
+std::optional<LoopPlan> native::planLoops(ArrayRef<ParallelNest> nests,
                                           int64_t leastWork) {
   int64_t pieces = 1;
-  for (const ParallelOp &op : ops)
-    if (op.work >= leastWork)
+  for (const ParallelNest &nest : nests)
+    if (nest.work >= leastWork)
       pieces =
-          std::max(pieces, std::min(op.loops.front().pieces(), enoughPieces));
-  SmallVector<const ParallelOp *> bases = llvm::to_vector(
-      llvm::map_range(ops, [](const ParallelOp &op) { return &op; }));
-  llvm::stable_sort(bases, [](const ParallelOp *a, const ParallelOp *b) {
+          std::max(pieces, std::min(nest.loops.front().pieces(), enoughPieces));
+  SmallVector<const ParallelNest *> bases = llvm::to_vector(
+      llvm::map_range(nests, [](const ParallelNest &nest) { return &nest; }));
+  llvm::stable_sort(bases, [](const ParallelNest *a, const ParallelNest *b) {
     return a->work > b->work;
   });
-  for (const ParallelOp *op : bases)
-    for (const ParallelLoop &base : op->loops)
+  for (const ParallelNest *nest : bases)
+    for (const ParallelLoop &base : nest->loops)
       if (base.pieces() >= pieces)
-        if (std::optional<LoopPlan> plan = planWith(base, ops))
+        if (std::optional<LoopPlan> plan = planWith(base, nests))
           return plan;
   return std::nullopt;
 }

@@ -30,8 +30,9 @@ namespace soap::native {
 
 using namespace mlir;
 using namespace soap;
+using native::LoopNest;
 using native::LoopPlan;
-using native::ParallelOp;
+using native::ParallelNest;
 
 namespace {
 /// What a part of a kernel is given: buffers and numbers.
@@ -117,13 +118,7 @@ public:
       : kernel_(kernel), rewriter_(kernel), leastWork_(leastWork) {}
 
   void run() {
-    SmallVector<Block *> blocks;
-    kernel_.walk([&](Block *block) {
-      if (!isa<linalg::LinalgOp>(block->getParentOp()))
-        blocks.push_back(block);
-    });
-    for (Block *block : blocks)
-      run(*block);
+    run(kernel_.getBody().front());
     LLVM_DEBUG(llvm::dbgs() << "kernel " << kernel_.getName() << ": " << parts_
                             << " parts run on all threads\n");
   }
@@ -131,18 +126,24 @@ public:
 private:
   void run(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      auto computation = dyn_cast<linalg::LinalgOp>(op);
+      Operation *nest = &op;
       if (auto copy = dyn_cast<memref::CopyOp>(op))
-        computation = expand(copy);
-      if (computation) {
-        append(computation);
+        if (linalg::LinalgOp expanded = expand(copy))
+          nest = expanded;
+      if (std::optional<ParallelNest> found = ParallelNest::find(nest)) {
+        append(std::move(*found));
         continue;
       }
       // What neither reads nor writes leaves operations before it free to run
       // behind it.
-      if (!isMemoryEffectFree(&op) &&
-          !isa<memref::AllocOp, memref::AllocaOp>(op))
+      if (!isMemoryEffectFree(nest) &&
+          !isa<memref::AllocOp, memref::AllocaOp>(nest))
         flush();
+      if (isa<linalg::LinalgOp>(nest))
+        continue;
+      for (Region &region : nest->getRegions())
+        for (Block &inner : region)
+          run(inner);
     }
     flush();
   }
@@ -174,45 +175,42 @@ private:
     return result;
   }
 
-  /// Adds an operation to those that are dealt out together, or begins anew.
-  void append(linalg::LinalgOp op) {
-    std::optional<ParallelOp> found = ParallelOp::find(op);
-    if (!found)
-      return flush();
-    ops_.push_back(std::move(*found));
-    std::optional<LoopPlan> plan = native::planLoops(ops_, leastWork_);
+  /// Adds a nest to those that are dealt out together, or begins anew.
+  void append(ParallelNest nest) {
+    nests_.push_back(std::move(nest));
+    std::optional<LoopPlan> plan = native::planLoops(nests_, leastWork_);
     if (plan) {
       plan_ = std::move(plan);
       return;
     }
-    ParallelOp last = ops_.pop_back_val();
+    ParallelNest last = nests_.pop_back_val();
     flush();
-    ops_.push_back(std::move(last));
-    plan_ = native::planLoops(ops_, leastWork_);
+    nests_.push_back(std::move(last));
+    plan_ = native::planLoops(nests_, leastWork_);
   }
 
   void flush() {
     int64_t work = 0;
-    for (const ParallelOp &op : ops_)
-      work += op.work;
+    for (const ParallelNest &nest : nests_)
+      work += nest.work;
     if (int64_t parts =
-            ops_.empty() ? 1 : std::min(work / leastWork_, plan_->pieces);
+            nests_.empty() ? 1 : std::min(work / leastWork_, plan_->pieces);
         parts > 1)
       outline(parts);
-    ops_.clear();
+    nests_.clear();
     plan_.reset();
   }
 
-  /// Replaces the operations by one call of the service.
+  /// Replaces the nests by one call of the service.
   void outline(int64_t parts) {
     llvm::SetVector<Value> values;
-    for (const ParallelOp &op : ops_)
-      for (Value value : native::usedValues(op.op))
+    for (const ParallelNest &nest : nests_)
+      for (Value value : nest.nest.usedValues())
         collect(value, values);
     Handed handed(rewriter_.getContext(), values.getArrayRef());
     func::FuncOp body = buildCall(handed, buildPart(values.getArrayRef()));
 
-    Operation *last = ops_.back().op;
+    Operation *last = nests_.back().nest.getOperation();
     Location loc = last->getLoc();
     rewriter_.setInsertionPoint(last);
     Value services = getServices(kernel_);
@@ -233,8 +231,8 @@ private:
     callService(rewriter_, loc, services, &soap_native_services::parallel,
                 LLVM::LLVMVoidType::get(rewriter_.getContext()),
                 {number(plan_->pieces), number(parts), function, memory});
-    for (const ParallelOp &op : ops_)
-      rewriter_.eraseOp(op.op);
+    for (const ParallelNest &nest : nests_)
+      rewriter_.eraseOp(nest.nest.getOperation());
   }
 
   /// Adds what `value` is made of, and a function has to be given.
@@ -249,9 +247,9 @@ private:
   }
 
   /// A function (begin, end, values): the pieces from begin on, below end, of
-  /// each operation.
+  /// each nest.
   func::FuncOp buildPart(ArrayRef<Value> values) {
-    Location loc = ops_.front().op->getLoc();
+    Location loc = nests_.front().nest.getOperation()->getLoc();
     Type index = rewriter_.getIndexType();
     SmallVector<Type> types = {index, index};
     // The values in the LLVM dialect, where buffers do not overlap.
@@ -271,21 +269,36 @@ private:
     IRMapping mapping;
     mapping.map(values, part.getArguments().drop_front(2));
     Value begin = part.getArgument(0), end = part.getArgument(1);
-    for (auto [op, loop] : llvm::zip_equal(ops_, plan_->loops)) {
-      for (Value value : native::usedValues(op.op))
+    for (auto [nest, loop] : llvm::zip_equal(nests_, plan_->loops)) {
+      for (Value value : nest.nest.usedValues())
         repeat(value, mapping);
       auto [lower, upper] = boundsOf(loop, begin, end);
-      auto copy = cast<linalg::LinalgOp>(rewriter_.clone(*op.op, mapping));
-      FailureOr<linalg::LinalgLoops> loops =
-          linalg::linalgOpToLoops(rewriter_, copy);
-      assert(succeeded(loops) && "an operation on buffers has loops");
-      auto split = cast<scf::ForOp>((*loops)[loop.dim]);
+      scf::ForOp split = cloneLoops(nest.nest, mapping)[loop.number];
       split.setLowerBound(lower);
       split.setUpperBound(upper);
-      rewriter_.eraseOp(copy);
     }
     rewriter_.create<func::ReturnOp>(loc);
     return part;
+  }
+
+  /// The loops of a copy of `nest`, of which nothing but loops is left.
+  SmallVector<scf::ForOp> cloneLoops(const LoopNest &nest, IRMapping &mapping) {
+    rewriter_.clone(*nest.getOperation(), mapping);
+    SmallVector<scf::ForOp> loops;
+    for (scf::ForOp loop : nest.forLoops())
+      loops.push_back(cast<scf::ForOp>(mapping.lookup(loop.getOperation())));
+    if (linalg::LinalgOp op = nest.computation()) {
+      auto copy = cast<linalg::LinalgOp>(mapping.lookup(op.getOperation()));
+      OpBuilder::InsertionGuard guard(rewriter_);
+      rewriter_.setInsertionPoint(copy);
+      FailureOr<linalg::LinalgLoops> own =
+          linalg::linalgOpToLoops(rewriter_, copy);
+      assert(succeeded(own) && "an operation on buffers has loops");
+      for (Operation *loop : *own)
+        loops.push_back(cast<scf::ForOp>(loop));
+      rewriter_.eraseOp(copy);
+    }
+    return loops;
   }
 
   /// The iterations of the pieces from `begin` on, below `end`.
@@ -351,7 +364,7 @@ private:
   IRRewriter rewriter_;
   int64_t leastWork_;
   int64_t parts_ = 0;
-  SmallVector<ParallelOp> ops_; ///< Dealt out together.
+  SmallVector<ParallelNest> nests_; ///< Dealt out together.
   std::optional<LoopPlan> plan_;
 };
 

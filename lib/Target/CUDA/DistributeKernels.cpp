@@ -49,6 +49,20 @@ static std::optional<int64_t> tripCount(scf::ForOp loop) {
   return *to <= *from ? 0 : llvm::divideCeil(uint64_t(*to - *from), *step);
 }
 
+/// The nest of loops that `op` is, if iterations of some of them are
+/// independent: one launch, whose threads share those.
+static std::optional<native::LoopNest> sharedNest(Operation &op) {
+  if (!isa<scf::ForOp>(op))
+    return std::nullopt;
+  std::optional<native::LoopNest> nest = native::LoopNest::find(&op);
+  if (!nest)
+    return std::nullopt;
+  for (unsigned number = 0; number != nest->numLoops(); ++number)
+    if (nest->sizes()[number] != 1 && nest->isIndependent(number))
+      return nest;
+  return std::nullopt;
+}
+
 /// How many launches the operations of `block` become, each one with others at
 /// its sides; nothing if some of them cannot stand alone.
 static std::optional<int64_t> launchCount(Block &block,
@@ -59,6 +73,10 @@ static std::optional<int64_t> launchCount(Block &block,
     if (isRepeatable(op, written))
       continue;
     if (isShared(op)) {
+      ++count;
+      continue;
+    }
+    if (sharedNest(op)) {
       ++count;
       continue;
     }
@@ -78,7 +96,8 @@ static std::optional<int64_t> launchCount(Block &block,
 /// True of a loop of which every iteration becomes launches.
 static bool isLaunchedLoop(Operation &op, const DenseSet<Value> &written) {
   auto loop = dyn_cast<scf::ForOp>(op);
-  return loop && tripCount(loop) && launchCount(*loop.getBody(), written);
+  return loop && !sharedNest(op) && tripCount(loop) &&
+         launchCount(*loop.getBody(), written);
 }
 
 namespace {
@@ -212,6 +231,8 @@ LogicalResult KernelSplitter::makeEntry(Operation *op,
   } else if (auto shared = dyn_cast<linalg::LinalgOp>(op)) {
     linalg::FillOp fill = fillBefore(shared);
     entry.work = maker.emitOnGrid(shared, fill ? fill.value() : Value());
+  } else if (std::optional<native::LoopNest> nest = sharedNest(*op)) {
+    entry.work = maker.emitNest(*nest);
   } else {
     ++blockEntries_;
     entry.work.blocks = 1;

@@ -183,17 +183,6 @@ WorkSize Distribution::emit(linalg::LinalgOp op, Value initial) {
   return emitThreadPerResult(iteration, initial);
 }
 
-static WorkSize workOf(ArrayRef<OpFoldResult> sizes, int64_t itemsPerThread) {
-  WorkSize work;
-  work.itemsPerBlock = threadsPerBlock * itemsPerThread;
-  if (std::optional<int64_t> total = staticProduct(sizes)) {
-    work.blocks = std::max<int64_t>(
-        1, llvm::divideCeil(static_cast<uint64_t>(*total), work.itemsPerBlock));
-    work.itemsPerBlock = 0;
-  }
-  return work;
-}
-
 /// Whether the body does not read an output, which need not be loaded then.
 bool cuda::isUnread(OpOperand &operand) {
   auto op = cast<linalg::LinalgOp>(operand.getOwner());

@@ -9,6 +9,8 @@
 #define SOAP_LIB_TARGET_CUDA_DISTRIBUTION_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include "soap/Conversion/NNToKernels/LoopNests.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace soap::cuda {
@@ -72,6 +74,11 @@ public:
   /// meet afterwards before one reads what another has written.
   WorkSize emit(mlir::linalg::LinalgOp op, mlir::Value initial = {});
 
+  /// Writes one loop over what the independent loops of `nest` go through, in
+  /// which a thread goes through all others; `mapping` has what the nest uses
+  /// of what lies outside.
+  WorkSize emitNest(const native::LoopNest &nest, mlir::IRMapping mapping);
+
   /// Writes one loop over the rows of `group`, in which groups of threads do
   /// all `steps`, copies of its parts.
   WorkSize emitRows(const RowGroup &group, llvm::ArrayRef<RowStep> steps);
@@ -97,6 +104,17 @@ private:
               mlir::ValueRange elements);
   void loop(mlir::Value from, mlir::Value to, mlir::Value step,
             llvm::function_ref<void(mlir::Value)> make);
+
+  /// The copy of a nest that is being written.
+  struct NestCopy {
+    const native::LoopNest &nest;
+    mlir::IRMapping &mapping;
+    /// By loop: the iteration of the thread; null for one that it goes through.
+    llvm::ArrayRef<mlir::Value> ivs;
+  };
+  void emitForLoop(const NestCopy &copy, unsigned number);
+  void emitForBody(const NestCopy &copy, unsigned number);
+  void emitComputation(const NestCopy &copy);
 
   WorkSize emitParallel(const Iteration &iteration);
   void emitElement(const Iteration &iteration, mlir::ValueRange ivs);

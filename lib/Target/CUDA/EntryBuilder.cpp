@@ -175,6 +175,11 @@ WorkSize EntryBuilder::emitOnGrid(linalg::LinalgOp op, Value initial) {
   return emitShared(op, initial);
 }
 
+WorkSize EntryBuilder::emitNest(const native::LoopNest &nest) {
+  requireOperands(nest.getOperation());
+  return distribution_->emitNest(nest, mapping_);
+}
+
 WorkSize EntryBuilder::emitRows(const RowGroup &group) {
   // What threads hold, no other one sees in memory.
   shareWritten([&](Value buffer) {

@@ -38,6 +38,9 @@ public:
   /// One operation of the kernel, shared by all threads.
   WorkSize emitOnGrid(mlir::linalg::LinalgOp op, mlir::Value initial);
 
+  /// Loops of the kernel, of which threads share those that are independent.
+  WorkSize emitNest(const native::LoopNest &nest);
+
   /// Several, row by row.
   WorkSize emitRows(const RowGroup &group);
 

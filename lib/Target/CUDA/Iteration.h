@@ -10,6 +10,8 @@
 
 #include "Distribution.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "soap/Target/CUDA/Passes.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace soap::cuda {
 
@@ -24,6 +26,19 @@ staticProduct(llvm::ArrayRef<mlir::OpFoldResult> sizes) {
     result *= *known;
   }
   return result;
+}
+
+/// What a launch takes whose threads share loops of `sizes`.
+inline WorkSize workOf(llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                       int64_t itemsPerThread) {
+  WorkSize work;
+  work.itemsPerBlock = threadsPerBlock * itemsPerThread;
+  if (std::optional<int64_t> total = staticProduct(sizes)) {
+    work.blocks = std::max<int64_t>(
+        1, llvm::divideCeil(static_cast<uint64_t>(*total), work.itemsPerBlock));
+    work.itemsPerBlock = 0;
+  }
+  return work;
 }
 
 /// An operation with its loops, outermost first.

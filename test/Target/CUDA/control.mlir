@@ -41,7 +41,38 @@ func.func @products(%x: tensor<2x8x64xf32>, %w: tensor<2x4x128x64xf32>, %r: tens
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[BLOCK]]
 // CHECK: scf.if %[[FIRST]]
 // CHECK: gpu.barrier
-func.func @alone(%b: tensor<2x6x4xf32>, %s: tensor<2x3x6xf32>) {
-  %0 = nn.non_max_suppression %b, %s {nn.name = "nms", center_point_box, iou_threshold = 0.5 : f32, score_threshold = 0.1 : f32} : (tensor<2x6x4xf32>, tensor<2x3x6xf32>) -> tensor<2x3x5xi64>
+func.func @alone(%b: tensor<1x6x4xf32>, %s: tensor<1x1x6xf32>) {
+  %0 = nn.non_max_suppression %b, %s {nn.name = "nms", center_point_box, iou_threshold = 0.5 : f32, score_threshold = 0.1 : f32} : (tensor<1x6x4xf32>, tensor<1x1x6xf32>) -> tensor<1x1x5xi64>
+  return
+}
+
+// -----
+
+// Tests that images and classes are shared by all threads where there are
+// several: each thread selects boxes for one of each.
+// CHECK: {blocks = 2 : i64, constants = array<i64>, entry = "[[ENTRY:[a-z0-9_]*]]"}]
+// CHECK: func.func @[[ENTRY]]
+// CHECK: scf.for %[[INDEX:.*]] = %{{.*}} to %c320 step
+// CHECK-NOT: gpu.barrier
+// CHECK: arith.remui %{{.*}}, %c80_i32
+// CHECK: memref.store %{{.*}} : memref<4x80x6xi32>
+func.func @selections(%b: tensor<4x6x4xf32>, %s: tensor<4x80x6xf32>) {
+  %0 = nn.non_max_suppression %b, %s {nn.name = "nms", center_point_box, iou_threshold = 0.5 : f32, score_threshold = 0.1 : f32} : (tensor<4x6x4xf32>, tensor<4x80x6xf32>) -> tensor<4x80x5xi64>
+  return
+}
+
+// -----
+
+// Tests that a table takes its slices in one launch, of which a thread has a
+// column and goes through all slices.
+// CHECK: {blocks = 16 : i64, constants = array<i64>, entry = "[[ENTRY:[a-z0-9_]*]]"}]
+// CHECK: func.func @[[ENTRY]]
+// CHECK: scf.for %[[COLUMN:.*]] = %{{.*}} to %c4096 step
+// CHECK-NEXT: scf.for %[[SLICE:.*]] = %c0 to %c64 step
+// CHECK: memref.load %{{.*}}[%[[COLUMN]]]
+// CHECK: arith.addf
+// CHECK: memref.store %{{.*}}[%[[COLUMN]]]
+func.func @slices(%i: tensor<64x1xi64>, %u: tensor<64x4096xf32>) {
+  %0 = nn.scatter_nd %i, %u {nn.name = "a", reduction = #nn.reduce_kind<sum>} : (tensor<64x1xi64>, tensor<64x4096xf32>) -> tensor<512x4096xf32>
   return
 }

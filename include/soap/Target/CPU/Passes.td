@@ -32,11 +32,13 @@ def SplitLoopsPass : Pass<"native-split-loops", "::mlir::ModuleOp"> {
     `soap_native_services.parallel` (NativeKernel.h), if it has work for two
     threads: a function @k_partN of its own runs the iterations from `begin` to
     `end` of that loop, with all other loops as they were, so that results are
-    the same on any number of threads. Neighbouring operations whose loops run
-    equally often share a call where a thread touches nothing that another one
-    writes. Loops of one operation are tried from the outermost to the innermost,
-    and those with 64 parts first; of an innermost one, 16 iterations belong
-    together.
+    the same on any number of threads. So do nests of `scf.for` around one such
+    operation, or around loads and stores (LoopNests.h): a thread then goes
+    through all loops, with its own iterations of one of them. Neighbours whose
+    loops run equally often share a call where a thread touches nothing that
+    another one writes. Loops are tried from the outermost to the innermost, and
+    those with 64 parts first; of one along neighbouring elements, 16 iterations
+    belong together.
 
     Long copies of contiguous buffers are split as well. A kernel with such a
     call has the services as its last argument. Kernels whose sizes are arguments
