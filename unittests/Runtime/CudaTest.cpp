@@ -64,10 +64,15 @@ protected:
   std::map<std::string, char> names_;
 };
 
-class Nothing final : public HostCall {
+class Nothing : public HostCall {
 public:
   void run() override { ++count; }
   int count = 0;
+};
+
+class Meeting final : public Nothing {
+public:
+  bool waitsForOthers() const override { return true; }
 };
 
 /// A box of `rows` times `run` bytes.
@@ -122,6 +127,23 @@ TEST_F(CudaTest, AHostCallHoldsItsStreamOnly) {
   EXPECT_EQ(calls(),
             (Lines{"stream a: host function", "stream a: wait for a word",
                    "synchronize stream a"}));
+}
+
+TEST_F(CudaTest, ACallThatWaitsForDevicesOfItsGpuIsNotWaitedForInAStream) {
+  Meeting call;
+  compute_->call(call);
+  compute_->synchronize();
+  EXPECT_EQ(calls(),
+            (Lines{"stream a: host function", "stream a: wait for a word",
+                   "synchronize stream a"}));
+  DevicePlace place;
+  place.devicesPerGpu = 2;
+  auto device = backend_->makeDevice(place);
+  auto stream = device->makeStream({}, /*hasPriority=*/false);
+  (void)calls();
+  stream->call(call);
+  EXPECT_EQ(call.count, 2);
+  EXPECT_EQ(calls(), (Lines{"synchronize stream b"}));
 }
 
 TEST_F(CudaTest, ACaptureTakesAllStreamsAndJoinsThem) {

@@ -221,6 +221,11 @@ std::optional<LoopNest> LoopNest::find(Operation *op) {
     llvm::append_range(nest.sizes_, nest.computation_.getStaticLoopRanges());
   if (!llvm::all_of(nest.usedValues(), isAvailable))
     return std::nullopt;
+  // Which buffer is touched must not depend on the loops.
+  if (!llvm::all_of(nest.accessesOf(0), [](const LoopAccess &access) {
+        return isRoot(access.root);
+      }))
+    return std::nullopt;
   return nest;
 }
 

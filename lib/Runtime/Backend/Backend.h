@@ -46,6 +46,9 @@ public:
   /// Runs when the commands before it have ended, on any thread; may block.
   /// What it throws fails the command.
   virtual void run() = 0;
+  /// Whether it ends only when streams of other devices have come to a call of
+  /// theirs.
+  virtual bool waitsForOthers() const { return false; }
 };
 
 /// A queue of commands. One thread enqueues at a time.

@@ -8,6 +8,7 @@
 #include "CUDA/Communicators.h"
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <unistd.h>
 
 using namespace soap::runtime;
@@ -17,12 +18,17 @@ using namespace soap::runtime::cuda;
 // What processes tell each other
 //===----------------------------------------------------------------------===//
 
-/// A name of this host as NCCL tells hosts apart.
+/// A name of this host as NCCL tells hosts apart: copies of one machine may
+/// have one name, but each has been started by itself.
 static std::string hostIdentity() {
   if (const char *given = std::getenv("NCCL_HOSTID"))
     return given;
   char name[256] = "";
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
+  std::string identity =
+      gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  return identity + ' ' + boot;
 }
 
 static std::string toHex(const ncclUniqueId &id) {

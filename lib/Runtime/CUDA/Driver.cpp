@@ -16,8 +16,11 @@ using namespace soap::runtime::cuda;
 
 static const DynamicLibrary driverLibrary = {
     "the CUDA driver", "libcuda.so.1",
-    "install NVIDIA's driver 570 or newer (package nvidia-driver on Debian) on "
-    "a machine with an NVIDIA GPU"};
+    kLeastDriver < 13000
+        ? "install NVIDIA's driver 570 or newer (package nvidia-driver on "
+          "Debian) on a machine with an NVIDIA GPU"
+        : "install NVIDIA's driver 580 or newer (package nvidia-driver on "
+          "Debian) on a machine with an NVIDIA GPU"};
 
 std::string cuda::versionText(int version) {
   return text(version / 1000, '.', version % 1000 / 10);

@@ -9,6 +9,7 @@
 #define SOAP_LIB_RUNTIME_CUDA_DRIVER_H
 
 #include "Error.h"
+#include <algorithm>
 #include <cuda.h>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct Driver {
 const Driver &driver();
 
 /// The least version of the driver's interface, as cuDriverGetVersion counts:
-/// 1000 * major + 10 * minor.
-constexpr int kLeastDriver = 12080;
+/// 1000 * major + 10 * minor. Libraries of a major version of CUDA need a
+/// driver for it.
+constexpr int kLeastDriver = std::max(12080, CUDA_VERSION / 1000 * 1000);
 
 /// "12.4" of 12040.
 std::string versionText(int version);

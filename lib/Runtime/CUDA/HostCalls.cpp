@@ -39,6 +39,11 @@ void HostCalls::enqueue(CUstream stream, HostCall &call) {
     enqueued(d.cuLaunchHostFunc(stream, runHere, &entry));
     return;
   }
+  if (call.waitsForOthers() && device_.place().devicesPerGpu > 1) {
+    enqueued(d.cuStreamSynchronize(stream));
+    runInTurn(call);
+    return;
+  }
   if (!thread_.joinable()) {
     done_ = std::make_unique<PinnedWord>(device_.gpu());
     thread_ = std::thread([this] { work(); });
@@ -58,8 +63,12 @@ void CUDA_CB HostCalls::wake(void *data) {
 
 void CUDA_CB HostCalls::runHere(void *data) {
   auto *entry = static_cast<Entry *>(data);
+  entry->owner->runInTurn(*entry->call);
+}
+
+void HostCalls::runInTurn(HostCall &call) noexcept {
   bool before = std::exchange(runsCommands(), true);
-  entry->owner->run(*entry->call);
+  run(call);
   runsCommands() = before;
 }
 

@@ -27,7 +27,10 @@ public:
   HostCalls(const HostCalls &) = delete;
 
   /// Enqueues a call. Where the stream is captured, the call runs in the host
-  /// function itself: it must not wait for calls of other streams.
+  /// function itself: it must not wait for calls of other streams. One that
+  /// does wait for others, on a GPU that several devices share, has run when
+  /// this returns: streams of one GPU may share a queue of it, in which a wait
+  /// for another device would stand before what that device has to do.
   void enqueue(CUstream stream, HostCall &call);
 
   bool hasFailed() const;
@@ -42,6 +45,8 @@ private:
   static void CUDA_CB wake(void *entry);
   static void CUDA_CB runHere(void *entry);
   void run(HostCall &call) noexcept;
+  /// Likewise, on a thread that does not only run calls.
+  void runInTurn(HostCall &call) noexcept;
   void work();
   Entry &entryOf(HostCall &call);
 

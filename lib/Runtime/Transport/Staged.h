@@ -26,6 +26,7 @@ class MovingCall : public HostCall {
 public:
   explicit MovingCall(Channels &channels) : channels_(channels) {}
   void run() final;
+  bool waitsForOthers() const final { return true; }
 
 protected:
   virtual void move() = 0;

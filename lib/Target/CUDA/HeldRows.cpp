@@ -46,6 +46,8 @@ static bool isShuffled(Type type) {
 /// Joins what so many neighbours of a warp have; each of them has the result.
 Value Distribution::joinWarp(Operation *combiner, Value partial,
                              int64_t threads) {
+  if (threads == 1)
+    return partial;
   Type type = partial.getType(), i32 = builder_.getI32Type();
   bool isSmall = type.getIntOrFloatBitWidth() < 32;
   auto number = [&](int64_t value) -> Value {

@@ -124,3 +124,27 @@ func.func @columns(%i: memref<20xindex> {native.noalias}, %x: memref<20x64x3xf32
   return
 }
 }
+
+// -----
+
+// Which buffer is read depends on the iteration.
+// CHECK-LABEL: func.func @chosen(
+// CHECK-NOT: llvm.call
+// CHECK: return
+module @kernels {
+func.func @chosen(%a: memref<8xf32> {native.noalias}, %b: memref<8xf32> {native.noalias}) attributes {native.key = "a"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %r = arith.subi %c7, %i : index
+    %first = arith.cmpi slt, %i, %c4 : index
+    %m = arith.select %first, %a, %b : memref<8xf32>
+    %v = memref.load %m[%r] : memref<8xf32>
+    memref.store %v, %a[%i] : memref<8xf32>
+  }
+  return
+}
+}
