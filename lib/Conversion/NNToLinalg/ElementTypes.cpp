@@ -60,8 +60,7 @@ static bool takesNarrowFloats(Operation *op) {
   return isa<nn::InputOp, nn::ParameterOp, nn::ConstantOp, nn::OutputOp,
              nn::ConcatOp, nn::SliceOp, nn::PadOp, nn::ReshapeOp,
              nn::TransposeOp, nn::GatherOp, nn::GatherElementsOp,
-             nn::GatherNDOp, nn::TileOp, nn::TriluOp, nn::OneHotOp,
-             nn::YieldOp>(op);
+             nn::GatherNDOp, nn::TileOp, nn::TriluOp, nn::YieldOp>(op);
 }
 
 static bool isNarrowFloat(Type type) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Heap.h"
 #include "Patterns.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -297,8 +298,9 @@ struct OneHotLowering : public OpRewritePattern<nn::OneHotOp> {
   }
 };
 
-/// Insertion into a sorted list: an element goes from the end to its place, as
-/// long as it comes before the one that is there.
+/// Insertion into a sorted list: an element that comes before the last entry
+/// goes to its place, and those behind it move by one. Long lists are taken
+/// from a heap of all elements in place of that.
 struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -313,6 +315,11 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
                worst(rewriter, loc, op.getSmallest(), elementTypeOf(op, 0)));
     Value places = filled(rewriter, loc, type.getShape(),
                           scalar(rewriter, loc, rewriter.getIndexType(), -1));
+    SmallVector<Value> lists = {values, places};
+    bool takesHeap = usesHeap(x.getDimSize(axis), type.getDimSize(axis));
+    if (takesHeap)
+      lists.push_back(
+          empty(rewriter, loc, x.getShape(), rewriter.getI32Type()));
     // All rows, then the elements of a row.
     SmallVector<unsigned> dims;
     for (unsigned dim = 0; dim < x.getRank(); ++dim)
@@ -329,10 +336,11 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
       SmallVector<Value> at(x.getRank());
       for (auto [dim, counter] : llvm::zip_equal(dims, counters))
         at[dim] = counter;
-      return insertRow(builder, location, op, at, lists);
+      return takesHeap ? takeRow(builder, location, op, at, lists)
+                       : insertRow(builder, location, op, at, lists);
     };
-    scf::LoopNest nest = scf::buildLoopNest(rewriter, loc, lows, highs, steps,
-                                            {values, places}, body);
+    scf::LoopNest nest =
+        scf::buildLoopNest(rewriter, loc, lows, highs, steps, lists, body);
     rewriter.replaceOp(
         op, {nest.results[0], asIntegers(rewriter, loc, nest.results[1])});
     return success();
@@ -341,6 +349,68 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
 private:
   static Value number(OpBuilder &builder, Location loc, int64_t value) {
     return builder.create<arith::ConstantIndexOp>(loc, value);
+  }
+
+  /// Insertion moves half of the entries for each of `count` elements, and for
+  /// more of those that others take the places of later; a heap looks at all
+  /// elements several times.
+  static bool usesHeap(int64_t size, int64_t count) {
+    constexpr int64_t fewEntries = 64;
+    return count > fewEntries && count / 2 > size / count;
+  }
+
+  /// `state`: the lists of values and places, and all elements of the row as a
+  /// heap, to begin with empty.
+  static scf::ValueVector takeRow(OpBuilder &builder, Location loc,
+                                  nn::TopKOp op, ArrayRef<Value> row,
+                                  ValueRange state) {
+    unsigned axis = op.getAxis();
+    int64_t size = tensorType(op.getX()).getDimSize(axis);
+    int64_t count = tensorType(op.getValues()).getDimSize(axis);
+    auto placeOf = [&](Value index) {
+      SmallVector<Value> at(row);
+      at[axis] = index;
+      return at;
+    };
+    Heap heap(
+        [&](OpBuilder &, Location, Value entry) { return placeOf(entry); },
+        [&](OpBuilder &inner, Location, Value a, Value b) -> Value {
+          ElementOrder order = {isUnsigned(op), op.getSmallest(), false};
+          Value x = inner.create<tensor::ExtractOp>(loc, op.getX(), placeOf(a));
+          Value y = inner.create<tensor::ExtractOp>(loc, op.getX(), placeOf(b));
+          Value isFirst = comesBefore(inner, loc, x, y, order);
+          Value isLater = comesBefore(inner, loc, y, x, order);
+          Value isEarlier =
+              inner.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, a, b);
+          // Of equals, the one of the smaller index.
+          return inner.create<arith::SelectOp>(
+              loc, inner.create<arith::OrIOp>(loc, isFirst, isLater), isFirst,
+              isEarlier);
+        });
+    Value zero = number(builder, loc, 0), one = number(builder, loc, 1),
+          all = number(builder, loc, size);
+    auto entries = builder.create<scf::ForOp>(
+        loc, zero, all, one, state[2],
+        [&](OpBuilder &inner, Location, Value i, ValueRange list) {
+          inner.create<scf::YieldOp>(loc, heap.put(inner, loc, list[0], i, i));
+        });
+    Value made = heap.make(builder, loc, entries.getResult(0), all);
+    auto taken = builder.create<scf::ForOp>(
+        loc, zero, number(builder, loc, count), one,
+        ValueRange{state[0], state[1], made},
+        [&](OpBuilder &inner, Location, Value i, ValueRange lists) {
+          Value left = inner.create<arith::SubIOp>(loc, all, i);
+          auto [item, rest] = heap.take(inner, loc, lists[2], left);
+          Value element =
+              inner.create<tensor::ExtractOp>(loc, op.getX(), placeOf(item));
+          inner.create<scf::YieldOp>(
+              loc, ValueRange{inner.create<tensor::InsertOp>(
+                                  loc, element, lists[0], placeOf(i)),
+                              inner.create<tensor::InsertOp>(
+                                  loc, item, lists[1], placeOf(i)),
+                              rest});
+        });
+    return {taken.getResult(0), taken.getResult(1), taken.getResult(2)};
   }
 
   /// All elements of a row go into the lists. Most of many do not enter: they

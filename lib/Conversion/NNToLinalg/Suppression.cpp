@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Heap.h"
 #include "Patterns.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -61,12 +61,9 @@ struct Selection {
   }
   Corners corners(Value box) const;
   Value overlaps(const Corners &a, const Corners &b) const;
-  Value boxAt(Value list, Value number) const;
-  Value put(Value list, Value number, Value box) const;
   Value comesFirst(Value a, Value b) const;
   scf::ValueVector candidates(Value list) const;
-  Value sink(Value heap, Value count, Value number, Value box) const;
-  Value makeHeap(Value list, Value count) const;
+  Heap heap() const;
   Value isFree(Value box, Value result, Value selected) const;
   void take(ValueRange state, Value count) const;
   scf::ValueVector takeAll(Value result, Value heap, Value count) const;
@@ -124,19 +121,6 @@ Value Selection::overlaps(const Corners &a, const Corners &b) const {
 // The boxes that are left
 //===----------------------------------------------------------------------===//
 
-Value Selection::boxAt(Value list, Value number) const {
-  Value box = builder.create<tensor::ExtractOp>(loc, list, place(number));
-  return builder.create<arith::IndexCastOp>(loc, builder.getIndexType(), box);
-}
-
-/// The list with `box` at place `number`.
-Value Selection::put(Value list, Value number, Value box) const {
-  Type type = tensorType(list).getElementType();
-  return builder.create<tensor::InsertOp>(
-      loc, builder.create<arith::IndexCastOp>(loc, type, box), list,
-      place(number));
-}
-
 /// Whether box `a` has a higher score than `b`, or the same one and a smaller
 /// index.
 Value Selection::comesFirst(Value a, Value b) const {
@@ -164,64 +148,25 @@ scf::ValueVector Selection::candidates(Value list) const {
         Value one = nested.create<arith::IndexCastUIOp>(
             location, nested.getIndexType(), takesPart);
         nested.create<scf::YieldOp>(
-            location, ValueRange{s.put(state[0], state[1], box),
-                                 s.make<arith::AddIOp>(state[1], one)});
+            location,
+            ValueRange{s.heap().put(nested, location, state[0], state[1], box),
+                       s.make<arith::AddIOp>(state[1], one)});
       });
   return {loop.getResult(0), loop.getResult(1)};
 }
 
-/// Puts `box` at place `number` of a heap of `count` boxes, or below it, so
-/// that no box comes before the one above it. Below place i are 2 i + 1 and 2 i
-/// + 2.
-Value Selection::sink(Value heap, Value count, Value number, Value box) const {
-  // The logarithm of how many boxes there are for each of this level.
-  Value width =
-      make<arith::DivUIOp>(count, make<arith::AddIOp>(number, index(1)));
-  Value zeros = builder.create<math::CountLeadingZerosOp>(
-      loc,
-      builder.create<arith::IndexCastOp>(loc, builder.getI64Type(), width));
-  Value levels = make<arith::SubIOp>(
-      index(63),
-      builder.create<arith::IndexCastOp>(loc, builder.getIndexType(), zeros));
-  auto loop = builder.create<scf::ForOp>(
-      loc, index(0), levels, index(1), ValueRange{heap, number},
-      [&](OpBuilder &nested, Location location, Value, ValueRange state) {
-        Selection s{nested, location, op, image, group};
-        Value list = state[0], place = state[1];
-        Value left = s.make<arith::AddIOp>(s.make<arith::AddIOp>(place, place),
-                                           s.index(1));
-        Value right = s.make<arith::AddIOp>(left, s.index(1));
-        Value isInner = s.holds(I::slt, left, count);
-        left = s.select(isInner, left, place);
-        right = s.select(s.holds(I::slt, right, count), right, left);
-        Value leftBox = s.boxAt(list, left), rightBox = s.boxAt(list, right);
-        Value isRight = s.comesFirst(rightBox, leftBox);
-        Value below = s.select(isRight, right, left);
-        Value belowBox = s.select(isRight, rightBox, leftBox);
-        Value sinks =
-            s.make<arith::AndIOp>(isInner, s.comesFirst(belowBox, box));
-        nested.create<scf::YieldOp>(
-            location,
-            ValueRange{s.put(list, place, s.select(sinks, belowBox, box)),
-                       s.select(sinks, below, place)});
+/// Boxes with the next one first.
+Heap Selection::heap() const {
+  return Heap(
+      [image = image, group = group](OpBuilder &, Location, Value entry) {
+        return SmallVector<Value>{image, group, entry};
+      },
+      [selection = *this](OpBuilder &inner, Location location, Value a,
+                          Value b) {
+        return Selection{inner, location, selection.op, selection.image,
+                         selection.group}
+            .comesFirst(a, b);
       });
-  return put(loop.getResult(0), loop.getResult(1), box);
-}
-
-/// The heap of the first `count` boxes of a list.
-Value Selection::makeHeap(Value list, Value count) const {
-  Value inner = make<arith::DivUIOp>(count, index(2));
-  auto loop = builder.create<scf::ForOp>(
-      loc, index(0), inner, index(1), list,
-      [&](OpBuilder &nested, Location location, Value i, ValueRange state) {
-        Selection s{nested, location, op, image, group};
-        Value number =
-            s.make<arith::SubIOp>(s.make<arith::SubIOp>(inner, s.index(1)), i);
-        nested.create<scf::YieldOp>(
-            location,
-            s.sink(state[0], count, number, s.boxAt(state[0], number)));
-      });
-  return loop.getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,7 +180,8 @@ Value Selection::isFree(Value box, Value result, Value selected) const {
       loc, index(0), selected, index(1), flag(true),
       [&](OpBuilder &nested, Location location, Value i, ValueRange state) {
         Selection s{nested, location, op, image, group};
-        Value meets = s.overlaps(own, s.corners(s.boxAt(result, i)));
+        Value meets = s.overlaps(
+            own, s.corners(s.heap().get(nested, location, result, i)));
         nested.create<scf::YieldOp>(
             location,
             s.make<arith::AndIOp>(state[0],
@@ -247,16 +193,15 @@ Value Selection::isFree(Value box, Value result, Value selected) const {
 /// Takes the first one of a heap of `count` boxes. `state`: the result, the
 /// heap, and how many are selected; yields what they become.
 void Selection::take(ValueRange state, Value count) const {
-  Value result = state[0], heap = state[1], selected = state[2];
-  Value box = boxAt(heap, index(0));
-  Value left = make<arith::SubIOp>(count, index(1));
-  heap = sink(heap, left, index(0), boxAt(heap, left));
+  Value result = state[0], selected = state[2];
+  auto [box, left] = heap().take(builder, loc, state[1], count);
   Value joins = isFree(box, result, selected);
   Value one =
       builder.create<arith::IndexCastUIOp>(loc, builder.getIndexType(), joins);
-  result = put(result, selected, select(joins, box, index(-1)));
+  result =
+      heap().put(builder, loc, result, selected, select(joins, box, index(-1)));
   builder.create<scf::YieldOp>(
-      loc, ValueRange{result, heap, make<arith::AddIOp>(selected, one)});
+      loc, ValueRange{result, left, make<arith::AddIOp>(selected, one)});
 }
 
 /// The result with what is selected of a heap of `count` boxes, and the heap.
@@ -306,7 +251,8 @@ struct NonMaxSuppressionLowering
             ValueRange state) -> scf::ValueVector {
           Selection selection{builder, location, op, at[0], at[1]};
           scf::ValueVector list = selection.candidates(state[1]);
-          Value heap = selection.makeHeap(list[0], list[1]);
+          Value heap =
+              selection.heap().make(builder, location, list[0], list[1]);
           return selection.takeAll(state[0], heap, list[1]);
         });
     rewriter.replaceOp(op, nest.results[0]);

@@ -239,8 +239,19 @@ FailureOr<Term> EinsumImporter::transposed(Term term, llvm::StringRef letters) {
 
 FailureOr<Term> EinsumImporter::multiply(Term a, Term b,
                                          llvm::StringRef later) {
-  auto first = withoutLonely(a, b.letters + later.str());
-  auto second = withoutLonely(b, a.letters + later.str());
+  // A letter that is summed up and broadcast in one of them has a sum of its
+  // own in each.
+  auto without = [&](const Term &term, const Term &other) {
+    std::string letters;
+    for (char letter : term.letters)
+      if (!other.has(letter) || later.contains(letter) ||
+          llvm::StringRef(result_).contains(letter) ||
+          term.sizeOf(letter) == other.sizeOf(letter))
+        letters += letter;
+    return letters;
+  };
+  auto first = withoutLonely(a, without(b, a) + later.str());
+  auto second = withoutLonely(b, without(a, b) + later.str());
   if (failed(first) || failed(second))
     return failure();
   a = *first;
@@ -255,14 +266,6 @@ FailureOr<Term> EinsumImporter::multiply(Term a, Term b,
   for (char letter : b.letters)
     if (!a.has(letter))
       columns += letter;
-  // A letter that is summed up and broadcast in one of them has a sum of its
-  // own.
-  for (char letter : inner)
-    if (a.sizeOf(letter) != b.sizeOf(letter))
-      return node_.fail("expected equal sizes of letters that are summed up, "
-                        "got: " +
-                        llvm::Twine(a.sizeOf(letter)) + " and " +
-                        llvm::Twine(b.sizeOf(letter)));
   auto left = transposed(a, batch + rows + inner);
   auto right = transposed(b, batch + inner + columns);
   if (failed(left) || failed(right))

@@ -127,8 +127,8 @@ LogicalResult soap::onnx_import::importScatterElements(NodeContext &node) {
                      ", got: " + toString(node.shape(2)));
   attributes.push_back(node.attr("axis", *axis));
   return node.finish(node.createOf<nn::ScatterElementsOp>(
-      node.elementType(node.input(0).elementType), shape, operands,
-      attributes));
+      cast<RankedTensorType>(operands.back().getType()).getElementType(), shape,
+      operands, attributes));
 }
 
 LogicalResult soap::onnx_import::importScatterND(NodeContext &node) {
@@ -146,6 +146,6 @@ LogicalResult soap::onnx_import::importScatterND(NodeContext &node) {
     return node.fail("expected updates of shape " + toString(updates) +
                      ", got: " + toString(node.shape(2)));
   return node.finish(node.createOf<nn::ScatterNDOp>(
-      node.elementType(node.input(0).elementType), shape, operands,
-      attributes));
+      cast<RankedTensorType>(operands.back().getType()).getElementType(), shape,
+      operands, attributes));
 }

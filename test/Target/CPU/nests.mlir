@@ -31,8 +31,9 @@ func.func @slices(%i: tensor<64x1xi64>, %u: tensor<64x4096xf32>) {
 // CHECK-SAME: %[[BEGIN:.*]]: index, %[[END:.*]]: index
 // CHECK-COUNT-2: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
 // CHECK: scf.for %[[ROW:.*]] = %[[BEGIN]] to %[[END]]
-// CHECK-NEXT: scf.for %[[COLUMN:.*]] = %c0 to %c4096
-// CHECK: memref.load %{{.*}}[%[[ROW]], %[[COLUMN]]]
+// CHECK: scf.for %[[GROUP:.*]] = %c0 to %c256
+// CHECK: scf.for %{{.*}} = %c0 to %c16
+// CHECK: memref.load %{{.*}}[%[[ROW]], %{{.*}}] : memref<300x4096xf32>
 // CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
 // CHECK: arith.index_cast
 // CHECK-LABEL: func.func @soap_native_0_top_k(

@@ -125,6 +125,43 @@ def scatter_opset10():
     )
 
 
+def narrow_stores():
+    """Sums of FLOAT16, and values of BFLOAT16 that are chosen."""
+    half, brain = TensorProto.FLOAT16, TensorProto.BFLOAT16
+    return model(
+        [node("ScatterElements", "x i u", "elements", axis=1, reduction="add",
+              name="elements"),
+         node("ScatterND", "x pairs v", "slices", reduction="mul", name="slices"),
+         node("OneHot", "j depth marks", "hot", name="hot")],
+        {"x": (half, [2, 5]), "u": (half, [2, 2]), "v": (half, [1, 5]),
+         "j": (TensorProto.INT64, [3])},
+        {"elements": (half, [2, 5]), "slices": (half, [2, 5]),
+         "hot": (brain, [3, 4])},
+        [number("i", [[0, 4], [1, 1]]), number("pairs", [[1]]), number("depth", 4),
+         helper.make_tensor("marks", brain, [2], [0.0, 1.0])],
+        opset=18,
+    )
+
+
+def long_orders():
+    """Lists that are taken from a heap, lists of rows that are looked at in
+    groups; also of elements that are equal."""
+    nodes = [
+        node("Floor", "x", "f"),
+        node("TopK", "x all", "sorted places", axis=1, name="sorted"),
+        node("TopK", "f half", "smallest firsts", axis=1, largest=0, name="smallest"),
+        node("TopK", "t all", "columns rows", axis=0, name="columns"),
+        node("TopK", "f three", "largest few", axis=1, name="largest"),
+    ]
+    outputs = [name for n in nodes[1:] for name in n.output]
+    return model(
+        nodes, {"x": [3, 301], "t": [301, 2]},
+        {name: (TensorProto.INT64 if name in ("places", "firsts", "rows", "few")
+                else TensorProto.FLOAT, None) for name in outputs},
+        [ints("all", 301), ints("half", 150), ints("three", 3)],
+    )
+
+
 def orders():
     """Also of elements that are equal, and of integers."""
     nodes = [

@@ -67,13 +67,14 @@ def einsum():
         "f": ("x y z", "bij,bjk,lj->ilk"), "g": ("x z", "...ij,kj->...ik"),
         "h": ("v v", "i,j"), "i": ("v v", "i,i"), "j": ("x", "bij"),
         "k": ("s", "ii"), "l": ("t", "iij"), "m": ("t z", "iij,kj"),
-        "n": ("u", "...ii"),
+        "n": ("u", "...ii"), "o": ("x w", "bij,j->bi"), "p": ("w v", "i,i->"),
+        "q": ("x w v", "bij,j,i->b"),
     }
     return model(
         [node("Einsum", inputs, name, equation=equation, name=f"e_{name}")
          for name, (inputs, equation) in equations.items()],
         {"x": [2, 3, 4], "y": [2, 4, 5], "z": [6, 4], "v": [3], "s": [3, 3],
-         "t": [3, 3, 4], "u": [2, 3, 3]},
+         "t": [3, 3, 4], "u": [2, 3, 3], "w": [1]},
         {k: None for k in equations},
     )
 
