@@ -62,6 +62,21 @@ static llvm::Error checkTraining(const CLI::App &app,
   if (how.schedule == "constant" && given({"--lr-period", "--lr-factor"}))
     return mistake("expected --lr-period and --lr-factor with "
                    "--lr-schedule=step, cosine or linear, got: constant");
+  if (how.schedule != "constant" && !given({"--lr-period"}))
+    return mistake("expected --lr-period with --lr-schedule=" +
+                   llvm::Twine(how.schedule) + ", got none");
+  if (how.schedule != "constant" && how.schedule != "step" &&
+      given({"--lr-factor"}))
+    return mistake("expected --lr-factor with --lr-schedule=step, got: " +
+                   llvm::Twine(how.schedule));
+  bool scoresClasses = how.loss == "softmax-cross-entropy" ||
+                       how.loss == "negative-log-likelihood";
+  if (!scoresClasses &&
+      given({"--class-axis", "--ignore-index", "--label-smoothing"}))
+    return mistake("expected --class-axis, --ignore-index and "
+                   "--label-smoothing with --loss=softmax-cross-entropy or "
+                   "negative-log-likelihood, got: " +
+                   llvm::Twine(how.loss));
   if (how.batchNorm != "local" && given({"--batch-norm-parts"}))
     return mistake(
         "expected --batch-norm-parts with --batch-norm=local, got: " +

@@ -277,6 +277,13 @@ bool ModelRun::reportOutputs() {
     equal = verification_->equal();
     report_["verify"] = verification_->report(options_.json);
   }
+  if (training_ && !training_->tookSteps()) {
+    if (!options_.prints.empty() || !options_.outputs.empty() ||
+        !expected_.empty())
+      std::fprintf(stderr, "note: all steps were done before, so that outputs "
+                           "of the model have no values\n");
+    return reportEnd(equal);
+  }
   for (const std::string &text : options_.prints)
     report_["outputs"].push_back(printTensor(text, *session_, options_.json));
   for (const std::string &text : options_.outputs) {
@@ -292,6 +299,10 @@ bool ModelRun::reportOutputs() {
   }
   if (other_)
     equal &= compareWithOther();
+  return reportEnd(equal);
+}
+
+bool ModelRun::reportEnd(bool equal) {
   report_["equal"] = equal;
   if (options_.json)
     std::cout << report_.dump(2, ' ', /*ensure_ascii=*/false,

@@ -45,6 +45,8 @@ private:
   /// Prints and writes outputs, compares: on rank 0. False if something
   /// differs.
   bool reportOutputs();
+  /// The end of the report: whether all that was compared is equal.
+  bool reportEnd(bool equal);
   bool compareWithOther();
 
   const Options &options_;

@@ -302,6 +302,19 @@ void Training::stop(int signal) {
                                 "'; go on with --resume");
 }
 
+void Training::tellOfSignal() {
+  if (isToldOfSignal_ || receivedSignal() == 0)
+    return;
+  // A launcher sends one to all ranks, and rank 0 may get it last.
+  if (!signalled_)
+    signalled_ = Clock::now();
+  if (Clock::now() - *signalled_ < std::chrono::seconds(1))
+    return;
+  std::fprintf(stderr, "note: steps go on, since rank 0 alone takes signals; "
+                       "another one ends this process at once\n");
+  isToldOfSignal_ = true;
+}
+
 void Training::run() {
   if (session_.isRoot())
     progress_ = std::make_unique<Progress>(totalSteps_, steps_, epochs());
@@ -310,6 +323,8 @@ void Training::run() {
   if (!options_.training.checkpoint.empty())
     catcher.emplace();
   for (uint64_t choice = Step; choice != End;) {
+    if (!session_.isRoot())
+      tellOfSignal();
     choice = session_.decide([&]() -> uint64_t {
       Action action = next();
       return action == Stop ? Stop + static_cast<uint64_t>(receivedSignal())

@@ -39,6 +39,8 @@ public:
   void restore();
   /// Takes all steps. Throws Interrupted on all ranks. Collective.
   void run();
+  /// Whether run() took a step, on rank 0.
+  bool tookSteps() const { return tookSteps_; }
   /// What was done, on rank 0, which prints it unless `json`.
   Json report(bool json) const;
 
@@ -65,12 +67,19 @@ private:
   void evaluate();
   void save();
   [[noreturn]] void stop(int signal);
+  /// Says once that a signal to another rank than 0 changes nothing, if steps
+  /// go on a second later.
+  void tellOfSignal();
 
   Session &session_;
   const Options &options_;
   std::unique_ptr<Evaluation> evaluation_;
   std::string fingerprint_;
   std::optional<LossInfo> lossInfo_;
+
+  // On other ranks.
+  std::optional<Clock::time_point> signalled_;
+  bool isToldOfSignal_ = false;
 
   // On rank 0 alone.
   std::unique_ptr<Batches> batches_;

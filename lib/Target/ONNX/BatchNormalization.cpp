@@ -8,10 +8,26 @@
 #include "Body.h"
 #include "Operators.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::onnx_import;
+
+/// Whether a value depends on an input of the model.
+static bool dependsOnInput(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> open = {value};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (isa<nn::InputOp>(op))
+      return true;
+    llvm::append_range(open, op->getOperands());
+  }
+  return false;
+}
 
 /// With training_mode 1 a batch norm takes mean and variance of its input, over
 /// all dimensions but the channels, in place of those that it is given (ONNX,
@@ -80,7 +96,11 @@ LogicalResult soap::onnx_import::importBatchNormalization(NodeContext &node) {
     if (node.shape(i) != llvm::ArrayRef<int64_t>{x[1]})
       return node.fail("expected statistics of shape " + toString(x[1]) +
                        ", got: " + toString(node.shape(i)));
-  if (ofBatch)
+  // A model that was exported for training keeps running statistics while it is
+  // trained, and takes them afterwards. Standardised weights have none.
+  bool keepsRunning = node.isForTraining() && dependsOnInput(operands[0]) &&
+                      !node.usesOutput(1) && !node.usesOutput(2);
+  if (ofBatch && !keepsRunning)
     return importOwnStatistics(node, x);
   auto result = node.create<nn::BatchNormOp>(
       x, operands, {node.attr("epsilon", node.number("epsilon", 1e-5f))});

@@ -32,8 +32,8 @@ static constexpr OperatorEntry table[] = {
      "`nn.avg_pool`", "1 to 3 spatial dimensions"},
     {"BatchNormalization", 7, importBatchNormalization, nullptr, 5, 5,
      "epsilon momentum spatial training_mode",
-     "`nn.batch_norm`; with training_mode `nn.reduce` and what it is divided "
-     "by",
+     "`nn.batch_norm`, in training also with training_mode; else with "
+     "training_mode `nn.reduce` and what it is divided by",
      "spatial 1"},
     {"BitCast", 26, importBitCast, nullptr, 1, 1, "to", "`nn.bit_cast`",
      "no types below 8 bits but INT4 and UINT4"},

@@ -74,7 +74,8 @@ FailureOr<OutputOp> BuildTrainingStepPass::findOutput() {
   return emitError(function.getLoc(), "expected an output of the model (" +
                                           llvm::join(known, ", ") +
                                           ") for the loss, got: '" + output +
-                                          "'; name one with 'output'");
+                                          "'; name one with 'output' "
+                                          "(soap-compile --loss-input)");
 }
 
 LogicalResult BuildTrainingStepPass::joinParameters() {

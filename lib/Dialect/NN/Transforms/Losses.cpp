@@ -128,6 +128,10 @@ Value LossBuilder::countingOf(Value label) {
 FailureOr<Value> LossBuilder::ofClasses(Value x, int64_t number, bool areLogs) {
   ArrayRef<int64_t> shape = dimsOf(x);
   int64_t axis = options_.classAxis, rank = shape.size();
+  if (rank == 0)
+    return fail("expected scores of classes, got: an output of rank 0; one "
+                "that is a loss is trained with loss=output (soap-compile "
+                "--loss=output)");
   if (axis < 0)
     axis += rank;
   if (axis < 0 || axis >= rank)

@@ -13,7 +13,7 @@ func.func @main() {
 // -----
 
 // Tests that one output has to be named if there are several.
-// expected-error @+1 {{expected an output of the model (y, z) for the loss, got: ''; name one with 'output'}}
+// expected-error @+1 {{expected an output of the model (y, z) for the loss, got: ''; name one with 'output' (soap-compile --loss-input)}}
 func.func @main() {
   %w = nn.parameter {nn.name = "w"} : tensor<4x3xf32> from #nn.file<"m", 0, 48>
   nn.output %w {nn.name = "y"} : tensor<4x3xf32>

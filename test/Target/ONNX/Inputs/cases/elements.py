@@ -99,6 +99,22 @@ def batchnorm(**attributes):
     )
 
 
+def trained_batchnorm():
+    """As it is exported for training; and over weights, which has no running
+    statistics."""
+    nodes = [
+        node("BatchNormalization", "x s b m v", "y", name="bn", training_mode=1),
+        node("BatchNormalization", "w s b m v", "n", name="standard", training_mode=1),
+        node("Mul", "y n", "z", name="z"),
+    ]
+    return model(
+        nodes, {"x": [4, 3, 4, 4]}, {"z": [4, 3, 4, 4]},
+        [weight(k, 3) for k in "sbm"] + [weight("w", 1, 3, 4, 4)]
+        + [numpy_helper.from_array(np.array([0.5, 1, 2], np.float32), "v")],
+        opset=15,
+    )
+
+
 def training():
     """Statistics of the input need those that are given for the running ones."""
     made = batchnorm(training_mode=1)
