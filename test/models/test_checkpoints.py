@@ -97,6 +97,11 @@ def test_nothing_is_lost(train, undisturbed, ranks):
     training.run("--resume")
     check_same(training, whole)
     assert any(places), "it was killed before every checkpoint"
+    # Once more: there is nothing to do, and nothing to print.
+    training.run("--resume", "--print=loss")
+    check_same(training, whole)
+    assert "all steps were done before" in training.result.stderr
+    assert "loss" not in training.result.stdout
 
 
 @pytest.mark.parametrize("devices", [1, 2])

@@ -113,8 +113,7 @@ void soap::declareOptimizer(CLI::App &app, TrainingOptions &how) {
       ->capture_default_str();
   app.add_option("--lr-period", how.period,
                  "Steps from one --lr-factor to the next (step), or until the "
-                 "learning rate is 0 (cosine, linear); no schedule has a "
-                 "default")
+                 "learning rate is 0 (cosine, linear); these need one")
       ->type_name("N");
   app.add_option("--lr-factor", how.factor,
                  "What the schedule 'step' multiplies the learning rate by")

@@ -143,7 +143,7 @@ TEST_F(CudaTest, ACallThatWaitsForDevicesOfItsGpuIsNotWaitedForInAStream) {
   (void)calls();
   stream->call(call);
   EXPECT_EQ(call.count, 2);
-  EXPECT_EQ(calls(), (Lines{"synchronize stream b"}));
+  EXPECT_EQ(calls(), (Lines{"synchronize stream c"}));
 }
 
 TEST_F(CudaTest, ACaptureTakesAllStreamsAndJoinsThem) {

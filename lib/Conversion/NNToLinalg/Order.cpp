@@ -15,6 +15,10 @@ using namespace soap;
 using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
 
+static Value number(OpBuilder &builder, Location loc, int64_t value) {
+  return builder.create<arith::ConstantIndexOp>(loc, value);
+}
+
 namespace {
 /// An order of elements: the largest come first, or the smallest.
 struct ElementOrder {
@@ -133,10 +137,6 @@ struct CumSumLowering : public OpRewritePattern<nn::CumSumOp> {
   }
 
 private:
-  static Value number(OpBuilder &builder, Location loc, int64_t value) {
-    return builder.create<arith::ConstantIndexOp>(loc, value);
-  }
-
   static Value added(OpBuilder &builder, Location loc, Value a, Value b) {
     if (isa<FloatType>(a.getType()))
       return builder.create<arith::AddFOp>(loc, a, b);
@@ -347,13 +347,9 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
   }
 
 private:
-  static Value number(OpBuilder &builder, Location loc, int64_t value) {
-    return builder.create<arith::ConstantIndexOp>(loc, value);
-  }
-
-  /// Insertion moves half of the entries for each of `count` elements, and for
-  /// more of those that others take the places of later; a heap looks at all
-  /// elements several times.
+  /// Whether a row of `size` elements is made a heap for a list of `count`:
+  /// that looks at every element a few times, where insertion goes through the
+  /// list for each element that enters it, which are `count` at least.
   static bool usesHeap(int64_t size, int64_t count) {
     constexpr int64_t fewEntries = 64;
     return count > fewEntries && count / 2 > size / count;
