@@ -226,6 +226,15 @@ std::optional<LoopNest> LoopNest::find(Operation *op) {
         return isRoot(access.root);
       }))
     return std::nullopt;
+  if (nest.forLoops_.empty() || !nest.computation_)
+    return nest;
+  for (auto [dim, kind] :
+       llvm::enumerate(nest.computation_.getIteratorTypesArray())) {
+    unsigned loop = nest.forLoops_.size() + dim;
+    if (kind == utils::IteratorType::parallel && nest.sizes_[loop] != 1 &&
+        !nest.isIndependent(loop))
+      return std::nullopt;
+  }
   return nest;
 }
 

@@ -77,6 +77,11 @@ LogicalResult soap::onnx_import::importGatherND(NodeContext &node) {
 // Stores
 //===----------------------------------------------------------------------===//
 
+/// Then the data stay as they are.
+static bool hasNoUpdates(NodeContext &node) {
+  return llvm::is_contained(node.shape(1), 0);
+}
+
 /// The operands of a scatter, in the order of the op, and its reduction.
 static LogicalResult readStore(NodeContext &node, SmallVector<Value> &operands,
                                SmallVector<NamedAttribute> &attributes) {
@@ -112,6 +117,8 @@ static LogicalResult readStore(NodeContext &node, SmallVector<Value> &operands,
 }
 
 LogicalResult soap::onnx_import::importScatterElements(NodeContext &node) {
+  if (hasNoUpdates(node))
+    return importIdentity(node);
   SmallVector<Value> operands;
   SmallVector<NamedAttribute> attributes;
   if (failed(readStore(node, operands, attributes)))
@@ -132,6 +139,8 @@ LogicalResult soap::onnx_import::importScatterElements(NodeContext &node) {
 }
 
 LogicalResult soap::onnx_import::importScatterND(NodeContext &node) {
+  if (hasNoUpdates(node))
+    return importIdentity(node);
   SmallVector<Value> operands;
   SmallVector<NamedAttribute> attributes;
   if (failed(readStore(node, operands, attributes)))

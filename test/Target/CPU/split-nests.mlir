@@ -97,6 +97,31 @@ func.func @windows(%x: memref<20x100xf32> {native.noalias}, %y: memref<10x100xf3
 
 // -----
 
+// The same with rows that are independent: there are fewer of them than of rows
+// and columns together.
+// CHECK-LABEL: func.func @rowsOfWindows(
+// CHECK: scf.for
+// CHECK: llvm.call
+module @kernels {
+func.func @rowsOfWindows(%x: memref<20x4x100xf32> {native.noalias}, %y: memref<4x100xf32> {native.noalias}) attributes {native.key = "a"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  scf.for %r = %c0 to %c20 step %c1 {
+    %in = memref.subview %x[%r, 0, 0] [1, 4, 64] [1, 1, 1] : memref<20x4x100xf32> to memref<4x64xf32, strided<[100, 1], offset: ?>>
+    %out = memref.subview %y[0, %r] [4, 64] [1, 1] : memref<4x100xf32> to memref<4x64xf32, strided<[100, 1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%in : memref<4x64xf32, strided<[100, 1], offset: ?>>) outs(%out : memref<4x64xf32, strided<[100, 1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+}
+
+// -----
+
 // Sums into rows that loads name: columns are independent.
 // CHECK-LABEL: func.func private @columns_part0(
 // CHECK-SAME: %[[BEGIN:.*]]: index, %[[END:.*]]: index

@@ -46,7 +46,9 @@ bool areCompatible(llvm::ArrayRef<LoopAccess> accesses,
 /// outermost one on, those of scf.for first.
 class LoopNest {
 public:
-  /// None if `op` is no such nest, or does something else besides.
+  /// None if `op` is no such nest, or does something else besides. Loops around
+  /// an operation are none either if some of its parallel loops are not
+  /// independent over all iterations: threads share more of it by itself.
   static std::optional<LoopNest> find(mlir::Operation *op);
 
   mlir::Operation *getOperation() const { return op_; }

@@ -94,6 +94,7 @@ def stores(opset=18):
         node("ScatterElements", "zeros i u", "onto_zeros", axis=1, reduction="add",
              name="onto_zeros"),
         node("ScatterND", "zeros points w", "marked", name="marked"),
+        node("ScatterND", "x nowhere nothing", "unchanged", name="unchanged"),
     ]
     outputs = [n.output[0] for n in nodes[1:]]
     return model(
@@ -105,6 +106,8 @@ def stores(opset=18):
             number("pairs", [[0, 4], [1, -5], [-1, 1]]),
             number("twice", [[0, 4], [1, -5], [-2, 4]]),
             number("points", [[0, 4, 2], [1, 0, 0]]),
+            number("nowhere", np.zeros((0, 2))),
+            numpy_helper.from_array(np.zeros((0, 3), np.float32), "nothing"),
             numpy_helper.from_array(np.zeros((2, 5, 3), np.float32), "zeros"),
             weight("w", 2),
         ],
