@@ -278,8 +278,7 @@ bool ModelRun::reportOutputs() {
     report_["verify"] = verification_->report(options_.json);
   }
   if (training_ && !training_->tookSteps()) {
-    if (!options_.prints.empty() || !options_.outputs.empty() ||
-        !expected_.empty())
+    if (!options_.prints.empty() || !options_.outputs.empty())
       std::fprintf(stderr, "note: all steps were done before, so that outputs "
                            "of the model have no values\n");
     return reportEnd(equal);

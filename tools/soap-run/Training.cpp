@@ -305,10 +305,13 @@ void Training::stop(int signal) {
 void Training::tellOfSignal() {
   if (isToldOfSignal_ || receivedSignal() == 0)
     return;
-  // A launcher sends one to all ranks, and rank 0 may get it last.
+  // A launcher sends one to all ranks, and rank 0 may get it last, or save a
+  // checkpoint first.
   if (!signalled_)
     signalled_ = Clock::now();
-  if (Clock::now() - *signalled_ < std::chrono::seconds(1))
+  constexpr int enoughSteps = 3;
+  if (++signalledSteps_ < enoughSteps ||
+      Clock::now() - *signalled_ < std::chrono::seconds(1))
     return;
   std::fprintf(stderr, "note: steps go on, since rank 0 alone takes signals; "
                        "another one ends this process at once\n");
@@ -323,13 +326,13 @@ void Training::run() {
   if (!options_.training.checkpoint.empty())
     catcher.emplace();
   for (uint64_t choice = Step; choice != End;) {
-    if (!session_.isRoot())
-      tellOfSignal();
     choice = session_.decide([&]() -> uint64_t {
       Action action = next();
       return action == Stop ? Stop + static_cast<uint64_t>(receivedSignal())
                             : action;
     });
+    if (choice == Step && !session_.isRoot())
+      tellOfSignal();
     if (choice == Step)
       takeStep();
     else if (choice == Evaluate)

@@ -79,6 +79,7 @@ private:
 
   // On other ranks.
   std::optional<Clock::time_point> signalled_;
+  int signalledSteps_ = 0; ///< That began since.
   bool isToldOfSignal_ = false;
 
   // On rank 0 alone.

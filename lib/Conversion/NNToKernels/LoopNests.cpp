@@ -221,9 +221,11 @@ std::optional<LoopNest> LoopNest::find(Operation *op) {
     llvm::append_range(nest.sizes_, nest.computation_.getStaticLoopRanges());
   if (!llvm::all_of(nest.usedValues(), isAvailable))
     return std::nullopt;
-  // Which buffer is touched must not depend on the loops.
+  // Which buffer is touched must not depend on the loops. Constants are read.
   if (!llvm::all_of(nest.accessesOf(0), [](const LoopAccess &access) {
-        return isRoot(access.root);
+        return isRoot(access.root) ||
+               (!access.writes &&
+                access.root.getDefiningOp<memref::GetGlobalOp>());
       }))
     return std::nullopt;
   if (nest.forLoops_.empty() || !nest.computation_)

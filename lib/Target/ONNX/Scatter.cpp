@@ -79,7 +79,8 @@ LogicalResult soap::onnx_import::importGatherND(NodeContext &node) {
 
 /// Then the data stay as they are.
 static bool hasNoUpdates(NodeContext &node) {
-  return llvm::is_contained(node.shape(1), 0);
+  return llvm::is_contained(node.shape(1), 0) &&
+         llvm::is_contained(node.shape(2), 0);
 }
 
 /// The operands of a scatter, in the order of the op, and its reduction.

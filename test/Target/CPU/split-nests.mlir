@@ -173,3 +173,23 @@ func.func @chosen(%a: memref<8xf32> {native.noalias}, %b: memref<8xf32> {native.
   return
 }
 }
+
+// -----
+
+// Constants are read like buffers.
+// CHECK-LABEL: func.func private @constants_part0(
+// CHECK: memref.get_global
+// CHECK-LABEL: func.func @constants(
+// CHECK: llvm.call
+module @kernels {
+memref.global "private" constant @table : memref<64xf32> = dense<2.0>
+func.func @constants(%x: memref<20x64xf32> {native.noalias}, %y: memref<20x64xf32> {native.noalias}) attributes {native.key = "a"} {
+  %t = memref.get_global @table : memref<64xf32>
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %t : memref<20x64xf32>, memref<64xf32>) outs(%y : memref<20x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+}

@@ -217,6 +217,8 @@ static const OpCase structured[] = {
      "%r = nn.cum_sum %x {nn.name = \"r\", axis = 1 : i64, exclusive, reverse} : tensor<4x5xf32>"},
     {"TopK", "%x: tensor<4x50xf32>",
      "%r:2 = nn.top_k %x {nn.name = \"r\", axis = 1 : i64, smallest} : (tensor<4x50xf32>) -> (tensor<4x7xf32>, tensor<4x7xi64>)"},
+    {"LongTopK", "%x: tensor<3x100xf32>",
+     "%r:2 = nn.top_k %x {nn.name = \"r\", axis = 1 : i64} : (tensor<3x100xf32>) -> (tensor<3x90xf32>, tensor<3x90xi64>)"},
     {"TopKOfOneRow", "%x: tensor<50xf32>",
      "%r:2 = nn.top_k %x {nn.name = \"r\", axis = 0 : i64} : (tensor<50xf32>) -> (tensor<7xf32>, tensor<7xi64>)"},
     {"Resize", "%x: tensor<2x4xf32>",
