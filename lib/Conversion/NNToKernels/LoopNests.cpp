@@ -52,10 +52,10 @@ static bool isAvailable(Value value) {
   return value.getType().isIntOrIndexOrFloat() || isRoot(value);
 }
 
-static Value rootOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  return buffer;
+Value native::bufferOf(Value value) {
+  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
+    value = view.getViewSource();
+  return value;
 }
 
 /// Whether `buffer` is a whole root, perhaps in another shape.
@@ -254,7 +254,7 @@ SmallVector<LoopAccess> LoopNest::accessesOf(unsigned loop) const {
   SmallVector<LoopAccess> accesses;
   auto add = [&](Value buffer, bool writes) -> LoopAccess & {
     LoopAccess &access = accesses.emplace_back();
-    access.root = rootOf(buffer);
+    access.root = bufferOf(buffer);
     access.writes = writes;
     return access;
   };

@@ -316,7 +316,7 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
     Value places = filled(rewriter, loc, type.getShape(),
                           scalar(rewriter, loc, rewriter.getIndexType(), -1));
     SmallVector<Value> lists = {values, places};
-    bool takesHeap = usesHeap(x.getDimSize(axis), type.getDimSize(axis));
+    bool takesHeap = usesHeap(sizeOf(op), countOf(op));
     if (takesHeap)
       lists.push_back(
           empty(rewriter, loc, x.getShape(), rewriter.getI32Type()));
@@ -347,6 +347,20 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
   }
 
 private:
+  static int64_t sizeOf(nn::TopKOp op) {
+    return tensorType(op.getX()).getDimSize(op.getAxis());
+  }
+  static int64_t countOf(nn::TopKOp op) {
+    return tensorType(op.getValues()).getDimSize(op.getAxis());
+  }
+  /// `row` with `index` along the axis: a place in x, or in a list.
+  static SmallVector<Value> placeOf(nn::TopKOp op, ArrayRef<Value> row,
+                                    Value index) {
+    SmallVector<Value> place(row);
+    place[op.getAxis()] = index;
+    return place;
+  }
+
   /// Whether a row of `size` elements is made a heap for a list of `count`:
   /// that looks at every element a few times, where insertion goes through the
   /// list for each element that enters it, which are `count` at least.
@@ -360,20 +374,13 @@ private:
   static scf::ValueVector takeRow(OpBuilder &builder, Location loc,
                                   nn::TopKOp op, ArrayRef<Value> row,
                                   ValueRange state) {
-    unsigned axis = op.getAxis();
-    int64_t size = tensorType(op.getX()).getDimSize(axis);
-    int64_t count = tensorType(op.getValues()).getDimSize(axis);
-    auto placeOf = [&](Value index) {
-      SmallVector<Value> at(row);
-      at[axis] = index;
-      return at;
-    };
+    auto at = [&](Value index) { return placeOf(op, row, index); };
     Heap heap(
-        [&](OpBuilder &, Location, Value entry) { return placeOf(entry); },
+        [&](OpBuilder &, Location, Value entry) { return at(entry); },
         [&](OpBuilder &inner, Location, Value a, Value b) -> Value {
           ElementOrder order = {isUnsigned(op), op.getSmallest(), false};
-          Value x = inner.create<tensor::ExtractOp>(loc, op.getX(), placeOf(a));
-          Value y = inner.create<tensor::ExtractOp>(loc, op.getX(), placeOf(b));
+          Value x = inner.create<tensor::ExtractOp>(loc, op.getX(), at(a));
+          Value y = inner.create<tensor::ExtractOp>(loc, op.getX(), at(b));
           Value isFirst = comesBefore(inner, loc, x, y, order);
           Value isLater = comesBefore(inner, loc, y, x, order);
           Value isEarlier =
@@ -384,7 +391,7 @@ private:
               isEarlier);
         });
     Value zero = number(builder, loc, 0), one = number(builder, loc, 1),
-          all = number(builder, loc, size);
+          all = number(builder, loc, sizeOf(op));
     auto entries = builder.create<scf::ForOp>(
         loc, zero, all, one, state[2],
         [&](OpBuilder &inner, Location, Value i, ValueRange list) {
@@ -392,19 +399,19 @@ private:
         });
     Value made = heap.make(builder, loc, entries.getResult(0), all);
     auto taken = builder.create<scf::ForOp>(
-        loc, zero, number(builder, loc, count), one,
+        loc, zero, number(builder, loc, countOf(op)), one,
         ValueRange{state[0], state[1], made},
         [&](OpBuilder &inner, Location, Value i, ValueRange lists) {
           Value left = inner.create<arith::SubIOp>(loc, all, i);
           auto [item, rest] = heap.take(inner, loc, lists[2], left);
           Value element =
-              inner.create<tensor::ExtractOp>(loc, op.getX(), placeOf(item));
+              inner.create<tensor::ExtractOp>(loc, op.getX(), at(item));
           inner.create<scf::YieldOp>(
-              loc, ValueRange{inner.create<tensor::InsertOp>(
-                                  loc, element, lists[0], placeOf(i)),
-                              inner.create<tensor::InsertOp>(
-                                  loc, item, lists[1], placeOf(i)),
-                              rest});
+              loc,
+              ValueRange{
+                  inner.create<tensor::InsertOp>(loc, element, lists[0], at(i)),
+                  inner.create<tensor::InsertOp>(loc, item, lists[1], at(i)),
+                  rest});
         });
     return {taken.getResult(0), taken.getResult(1), taken.getResult(2)};
   }
@@ -414,20 +421,18 @@ private:
   static scf::ValueVector insertRow(OpBuilder &builder, Location loc,
                                     nn::TopKOp op, ArrayRef<Value> row,
                                     ValueRange lists) {
-    unsigned axis = op.getAxis();
-    int64_t size = tensorType(op.getX()).getDimSize(axis);
-    int64_t count = tensorType(op.getValues()).getDimSize(axis);
     constexpr int64_t group = 16;
-    int64_t groups = size / group / 4 < count ? 0 : size / group;
+    int64_t size = sizeOf(op);
+    int64_t groups = size / group / 4 < countOf(op) ? 0 : size / group;
     auto insertFrom = [&](OpBuilder &outer, Value from, int64_t elements,
                           ValueRange before) -> scf::ValueVector {
       auto loop = outer.create<scf::ForOp>(
           loc, number(outer, loc, 0), number(outer, loc, elements),
           number(outer, loc, 1), before,
           [&](OpBuilder &inner, Location, Value i, ValueRange state) {
-            SmallVector<Value> at(row);
-            at[axis] = inner.create<arith::AddIOp>(loc, from, i);
-            inner.create<scf::YieldOp>(loc, insert(inner, loc, op, at, state));
+            Value index = inner.create<arith::AddIOp>(loc, from, i);
+            inner.create<scf::YieldOp>(
+                loc, insert(inner, loc, op, placeOf(op, row, index), state));
           });
       return {loop.getResult(0), loop.getResult(1)};
     };
@@ -463,10 +468,8 @@ private:
   static Value oneEnters(OpBuilder &builder, Location loc, nn::TopKOp op,
                          ArrayRef<Value> row, Value from, int64_t group,
                          ValueRange lists) {
-    unsigned axis = op.getAxis();
-    SmallVector<Value> last(row);
-    last[axis] =
-        number(builder, loc, tensorType(op.getValues()).getDimSize(axis) - 1);
+    SmallVector<Value> last =
+        placeOf(op, row, number(builder, loc, countOf(op) - 1));
     Value value = builder.create<tensor::ExtractOp>(loc, lists[0], last);
     Value place = builder.create<tensor::ExtractOp>(loc, lists[1], last);
     Value isFree = builder.create<arith::CmpIOp>(
@@ -475,9 +478,9 @@ private:
         loc, number(builder, loc, 0), number(builder, loc, group),
         number(builder, loc, 1), isFree,
         [&](OpBuilder &inner, Location, Value i, ValueRange state) {
-          SmallVector<Value> at(row);
-          at[axis] = inner.create<arith::AddIOp>(loc, from, i);
-          Value element = inner.create<tensor::ExtractOp>(loc, op.getX(), at);
+          Value index = inner.create<arith::AddIOp>(loc, from, i);
+          Value element = inner.create<tensor::ExtractOp>(
+              loc, op.getX(), placeOf(op, row, index));
           Value enters = comesBefore(inner, loc, element, value,
                                      {isUnsigned(op), op.getSmallest(), false});
           inner.create<scf::YieldOp>(
@@ -492,11 +495,9 @@ private:
   static scf::ValueVector insert(OpBuilder &builder, Location loc,
                                  nn::TopKOp op, ArrayRef<Value> at,
                                  ValueRange lists) {
-    unsigned axis = op.getAxis();
-    int64_t count = tensorType(op.getValues()).getDimSize(axis);
     Value element = builder.create<tensor::ExtractOp>(loc, op.getX(), at);
-    SmallVector<Value> last(at);
-    last[axis] = number(builder, loc, count - 1);
+    SmallVector<Value> last =
+        placeOf(op, at, number(builder, loc, countOf(op) - 1));
     Value enters = precedes(builder, loc, op, element, lists, last);
     auto branch = builder.create<scf::IfOp>(
         loc, enters,
@@ -531,15 +532,12 @@ private:
   static Value entriesBefore(OpBuilder &builder, Location loc, nn::TopKOp op,
                              Value element, ArrayRef<Value> at,
                              ValueRange lists) {
-    unsigned axis = op.getAxis();
-    int64_t count = tensorType(op.getValues()).getDimSize(axis);
     auto loop = builder.create<scf::ForOp>(
-        loc, number(builder, loc, 0), number(builder, loc, count),
+        loc, number(builder, loc, 0), number(builder, loc, countOf(op)),
         number(builder, loc, 1), number(builder, loc, 0),
         [&](OpBuilder &inner, Location, Value entry, ValueRange state) {
-          SmallVector<Value> here(at);
-          here[axis] = entry;
-          Value isBehind = precedes(inner, loc, op, element, lists, here);
+          Value isBehind =
+              precedes(inner, loc, op, element, lists, placeOf(op, at, entry));
           Value next =
               inner.create<arith::AddIOp>(loc, state[0], number(inner, loc, 1));
           inner.create<scf::YieldOp>(
@@ -555,31 +553,30 @@ private:
                                        nn::TopKOp op, Value element,
                                        ArrayRef<Value> at, ValueRange lists,
                                        Value before) {
-    unsigned axis = op.getAxis();
-    int64_t count = tensorType(op.getValues()).getDimSize(axis);
-    Value moved = builder.create<arith::SubIOp>(
-        loc, number(builder, loc, count - 1), before);
+    int64_t last = countOf(op) - 1;
+    Value moved =
+        builder.create<arith::SubIOp>(loc, number(builder, loc, last), before);
     auto loop = builder.create<scf::ForOp>(
         loc, number(builder, loc, 0), moved, number(builder, loc, 1), lists,
         [&](OpBuilder &inner, Location, Value i, ValueRange state) {
-          SmallVector<Value> to(at), from(at);
-          to[axis] = inner.create<arith::SubIOp>(
-              loc, number(inner, loc, count - 1), i);
-          from[axis] =
-              inner.create<arith::SubIOp>(loc, to[axis], number(inner, loc, 1));
+          Value to =
+              inner.create<arith::SubIOp>(loc, number(inner, loc, last), i);
+          Value from =
+              inner.create<arith::SubIOp>(loc, to, number(inner, loc, 1));
           SmallVector<Value> results;
           for (Value list : state)
             results.push_back(inner.create<tensor::InsertOp>(
-                loc, inner.create<tensor::ExtractOp>(loc, list, from), list,
-                to));
+                loc,
+                inner.create<tensor::ExtractOp>(loc, list,
+                                                placeOf(op, at, from)),
+                list, placeOf(op, at, to)));
           inner.create<scf::YieldOp>(loc, results);
         });
-    SmallVector<Value> place(at);
-    place[axis] = before;
+    SmallVector<Value> place = placeOf(op, at, before);
     return {builder.create<tensor::InsertOp>(loc, element, loop.getResult(0),
                                              place),
-            builder.create<tensor::InsertOp>(loc, at[axis], loop.getResult(1),
-                                             place)};
+            builder.create<tensor::InsertOp>(loc, at[op.getAxis()],
+                                             loop.getResult(1), place)};
   }
 };
 } // namespace

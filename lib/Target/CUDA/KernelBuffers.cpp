@@ -7,17 +7,10 @@
 
 #include "KernelBuffers.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::cuda;
-
-Value cuda::bufferOf(Value value) {
-  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
-    value = view.getViewSource();
-  return value;
-}
 
 DenseSet<Value> cuda::writtenBuffers(func::FuncOp kernel) {
   DenseSet<Value> written;

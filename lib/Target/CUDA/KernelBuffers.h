@@ -10,12 +10,12 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "soap/Conversion/NNToKernels/LoopNests.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace soap::cuda {
 
-/// The buffer that a view is of.
-mlir::Value bufferOf(mlir::Value value);
+using native::bufferOf;
 
 /// Buffers that a kernel writes. Its operands are not among them: nothing that
 /// it writes overlaps one that it reads elements of by itself.

@@ -22,6 +22,9 @@
 
 namespace soap::native {
 
+/// The buffer behind all views of it.
+mlir::Value bufferOf(mlir::Value value);
+
 /// How a nest touches a buffer while one of its loops runs.
 struct LoopAccess {
   mlir::Value root; ///< The buffer, behind all views.
