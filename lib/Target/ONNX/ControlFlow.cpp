@@ -12,6 +12,7 @@
 
 #include "ControlFlow.h"
 
+using namespace mlir;
 using namespace soap;
 using namespace soap::onnx_import;
 using onnx::AttributeProto;
@@ -141,19 +142,23 @@ void GraphImporter::importLoop(const NodeProto &node) {
       node.input().begin() + (node.input_size() - states), node.input().end());
   std::vector<std::vector<std::string>> rows(static_cast<size_t>(scans));
   size_t before = problems_.size();
-  for (int64_t i = 0; *condition && (!count || i < *count); ++i) {
-    if (i == maxIterations) {
-      addProblem(node, "expected at most " + llvm::Twine(maxIterations) +
-                           " iterations, got: more");
-      return;
-    }
+  auto iterate = [&](int64_t i) {
     std::vector<std::string> operands = {uniqueTensorName(node, "iteration"),
                                          uniqueTensorName(node, "condition")};
     define(operands[0], TensorProto::INT64, i);
     define(operands[1], TensorProto::BOOL, 1);
     operands.insert(operands.end(), state.begin(), state.end());
     auto outputs = importSubgraph(node, body, operands, isRead);
-    if (!outputs || problems_.size() != before)
+    return problems_.size() == before ? outputs : std::nullopt;
+  };
+  for (int64_t i = 0; *condition && (!count || i < *count); ++i) {
+    if (i == maxIterations) {
+      addProblem(node, "expected at most " + llvm::Twine(maxIterations) +
+                           " iterations, got: more");
+      return;
+    }
+    auto outputs = iterate(i);
+    if (!outputs)
       return;
     condition = knownInteger((*outputs)[0]);
     if (!condition)
@@ -163,17 +168,37 @@ void GraphImporter::importLoop(const NodeProto &node) {
       rows[static_cast<size_t>(k)].push_back(
           (*outputs)[static_cast<size_t>(1 + states + k)]);
   }
-  for (int k = 0; k != states; ++k)
-    alias(node.output(k), state[static_cast<size_t>(k)]);
+  // A loop that ends at once stacks no rows, whose shapes are those of its
+  // body: of operations that nothing reads.
+  std::optional<std::vector<std::string>> unread;
   for (int k = 0; k != scans; ++k) {
     const std::string &name = node.output(states + k);
     if (!read_.contains(name))
       continue;
-    if (rows[static_cast<size_t>(k)].empty()) {
-      addProblem(node, "expected outputs with elements, got: none for " +
-                           quoted(name) + ", as the loop ends at once");
-      return;
+    if (!rows[static_cast<size_t>(k)].empty()) {
+      stack(node, name, rows[static_cast<size_t>(k)], 0);
+      continue;
     }
-    stack(node, name, rows[static_cast<size_t>(k)], 0);
+    if (!unread) {
+      Block *block = builder_.getInsertionBlock();
+      Operation *last = block->empty() ? nullptr : &block->back();
+      unread = iterate(0);
+      if (!unread)
+        return;
+      auto first = last ? std::next(last->getIterator()) : block->begin();
+      for (Operation &op : llvm::make_range(first, block->end()))
+        replaced_.push_back(&op);
+    }
+    const ImportedValue &row =
+        values_[(*unread)[static_cast<size_t>(1 + states + k)]];
+    ImportedValue empty;
+    empty.kind = ImportedValue::Kind::Host;
+    empty.elementType = row.elementType;
+    empty.shape = {0};
+    llvm::append_range(empty.shape, row.shape);
+    empty.host = HostTensor::zeros(empty.elementType, empty.shape);
+    values_[name] = std::move(empty);
   }
+  for (int k = 0; k != states; ++k)
+    alias(node.output(k), state[static_cast<size_t>(k)]);
 }

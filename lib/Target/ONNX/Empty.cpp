@@ -34,6 +34,14 @@ static bool mayEndEmpty(llvm::StringRef op) {
       .Default(false);
 }
 
+/// Operators whose every element is a sum of products: without elements in an
+/// operand, the sums are empty.
+static bool sumsProducts(llvm::StringRef op) {
+  return llvm::StringSwitch<bool>(op)
+      .Cases("MatMul", "MatMulInteger", "Einsum", true)
+      .Default(false);
+}
+
 /// Integers that shape inference may need, as a tensor.
 static TensorProto tensorOf(const HostTensor &host) {
   TensorProto tensor;
@@ -80,8 +88,7 @@ bool GraphImporter::importEmpty(const NodeProto &node) {
     for (const auto &dim : type.shape().dim())
       shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
     bool isUsed = !node.output(static_cast<int>(i)).empty();
-    // A product over a dimension without elements is 0.
-    bool isZero = anyEmpty && node.op_type() == "MatMul";
+    bool isZero = anyEmpty && sumsProducts(node.op_type());
     int64_t most = isZero ? maxHostElements : 0;
     if (isUsed && (!type.has_shape() ||
                    countElements(shape).value_or(maxElements) > most))

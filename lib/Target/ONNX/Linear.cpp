@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Body.h"
 #include "Operators.h"
 #include "soap/Dialect/NN/IR/NN.h"
 
@@ -19,11 +20,19 @@ static bool fitsBias(llvm::ArrayRef<int64_t> c, int64_t features) {
          llvm::all_of(c.drop_back(), [](int64_t dim) { return dim == 1; });
 }
 
+/// A product over a dimension without elements: beta times C.
+static LogicalResult importScaledC(NodeContext &node,
+                                   llvm::ArrayRef<int64_t> shape) {
+  Body body(node);
+  double beta = node.number("beta", 1);
+  bool hasC = node.hasInput(2) && beta != 0;
+  std::string c = hasC ? body.input(2) : body.number(0);
+  if (beta != 1)
+    c = body.add("Mul", {c, body.number(beta)});
+  return body.finish({body.add("Expand", {c, body.integers(shape)})});
+}
+
 LogicalResult soap::onnx_import::importGemm(NodeContext &node) {
-  auto a = node.tensor(0, ElementTypes::Numbers),
-       b = node.tensor(1, ElementTypes::Numbers);
-  if (failed(a) || failed(b))
-    return failure();
   llvm::ArrayRef<int64_t> x = node.shape(0), y = node.shape(1);
   if (x.size() != 2 || y.size() != 2)
     return node.fail("expected two matrices, got: " + toString(x) + " and " +
@@ -39,6 +48,12 @@ LogicalResult soap::onnx_import::importGemm(NodeContext &node) {
   if (isIntegral(node.input(0).elementType) && (alpha != 1 || beta != 1))
     return node.fail("expected alpha 1 and beta 1 for integers, got: " +
                      std::to_string(alpha) + " and " + std::to_string(beta));
+  if (inner == 0)
+    return importScaledC(node, {rows, columns});
+  auto a = node.tensor(0, ElementTypes::Numbers),
+       b = node.tensor(1, ElementTypes::Numbers);
+  if (failed(a) || failed(b))
+    return failure();
   bool hasC = node.hasInput(2) && beta != 0;
   SmallVector<Value> operands = {*a, *b};
   Value addend;

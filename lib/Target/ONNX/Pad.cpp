@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Body.h"
 #include "Operators.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include <algorithm>
@@ -145,15 +146,33 @@ static FailureOr<Value> repeat(NodeContext &node, Value x,
   return result;
 }
 
+/// Nothing, padded: the value in every place.
+static LogicalResult importFilled(NodeContext &node, const Padding &padding) {
+  Shape shape(node.shape(0));
+  for (auto [size, before, behind] :
+       llvm::zip_equal(shape, padding.lo, padding.hi))
+    size += before + behind;
+  Body body(node);
+  std::string value = node.opset() >= 11 && node.hasInput(2)
+                          ? body.input(2)
+                          : body.number(node.number("value", 0));
+  return body.finish(
+      {body.add("Expand", {body.reshape(value, {}), body.integers(shape)})});
+}
+
 LogicalResult soap::onnx_import::importPad(NodeContext &node) {
   std::string mode = node.string("mode", "constant");
   if (mode != "constant" && mode != "reflect" && mode != "edge" &&
       mode != "wrap")
     return node.fail("expected mode constant, reflect, edge or wrap, got: '" +
                      mode + "'");
-  auto x = node.tensor(0, ElementTypes::Any);
   Padding padding;
-  if (failed(x) || failed(readPads(node, padding)))
+  if (failed(readPads(node, padding)))
+    return failure();
+  if (mode == "constant" && llvm::is_contained(node.shape(0), 0))
+    return importFilled(node, padding);
+  auto x = node.tensor(0, ElementTypes::Any);
+  if (failed(x))
     return failure();
   bool crops = llvm::any_of(llvm::concat<int64_t>(padding.lo, padding.hi),
                             [](int64_t pad) { return pad < 0; });

@@ -90,6 +90,31 @@ def loops():
         }""")
 
 
+def nothing_summed():
+    """Products over nothing, nothing padded, rows of a loop that ends at once."""
+    return text("""["": 18]>
+        g (float[2, 0] a, float[3, 0] b, float[2, 1] c, uint8[2, 0] i, uint8[0, 3] j, float[3] x)
+            => (float[2, 3] scaled, float[2, 3] bare, int32[2, 3] whole, float[2, 3] ikjk,
+                float[2, 3] filled, float[3] last, float[1, 3] rows) {
+            scaled = Gemm <alpha: float = 2.0, beta: float = 0.5, transB: int = 1> (a, b, c)
+            bare = Gemm <beta: float = 0.0, transB: int = 1> (a, b, c)
+            whole = MatMulInteger (i, j)
+            ikjk = Einsum <equation: string = "ik,jk->ij"> (a, b)
+            pads = Constant <value_ints: ints = [0, 1, 0, 2]> ()
+            seven = Constant <value_float: float = 7.0> ()
+            filled = Pad (a, pads, seven)
+            zero = Constant <value_int: int = 0> ()
+            last, none = Loop (zero, "", x) <body =
+                never (int64 i, bool c, float[3] s) => (bool c, float[3] t, float[3] r) {
+                    t = Add (s, x)
+                    r = Mul (t, x)
+                }>
+            axis = Constant <value_ints: ints = [0]> ()
+            row = Unsqueeze (last, axis)
+            rows = Concat <axis = 0> (none, row)
+        }""")
+
+
 def scans():
     """Both directions, other axes, and a state."""
     body = helper.make_graph(
