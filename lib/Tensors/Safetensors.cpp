@@ -77,11 +77,15 @@ public:
     if (!file_ || !header.is_object())
       damaged("its header is no JSON object");
     std::map<std::string, Tensor> tensors;
+    dataEnd_ = 8 + length;
     for (const auto &[name, entry] : header.items())
       if (name != "__metadata__")
         tensors[name] = readTensor(name, entry, 8 + length);
       else if (metadata)
         readMetadata(entry, *metadata);
+    if (dataEnd_ != size_)
+      damaged("with " + std::to_string(size_ - dataEnd_) +
+              " bytes behind its last tensor");
     return tensors;
   }
 
@@ -133,12 +137,13 @@ private:
                static_cast<std::streamsize>(bytes));
     if (!file_)
       damaged("whose tensor '" + name + "' ends too early");
+    dataEnd_ = std::max(dataEnd_, start + end);
     return tensor;
   }
 
   std::string path_;
   std::ifstream file_;
-  uint64_t size_ = 0;
+  uint64_t size_ = 0, dataEnd_ = 0; ///< Of the file, and behind all tensors.
 };
 } // namespace
 

@@ -372,3 +372,8 @@ def test_no_label_counts(tools, folder):
         file = step.compiled("--train=sgd", "--lr=0.5", "--ignore-index=-1", *options)
         state = step.state(file, 2)
         near({key: state[key] for key in m.weights}, m.weights, 0)
+    data = [f"--eval-data={key}={folder / 'labels.npz'}" for key in ("x", "label")]
+    for labels, count, loss in ([-1] * 4, 0, "nan"), ([-1, 2, 0, -1], 2, "[0-9]"):
+        np.savez(folder / "labels.npz", x=m.inputs["x"], label=np.array(labels))
+        printed = tools.run("soap-run", file, *data).stdout
+        assert re.search(fr"loss {loss}.* over 4 samples, {count} labels that count\n", printed), printed

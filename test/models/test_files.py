@@ -182,7 +182,8 @@ def test_metrics(models, name, devices, ranks):
     best = np.argsort(-scores, axis=model.axis, kind="stable")
     hit = best == np.expand_dims(labels, model.axis)
     loss = cross_entropy(scores, labels, model.axis)
-    expected = {"samples": SAMPLES, "loss": loss, "perplexity": np.exp(loss),
+    expected = {"samples": SAMPLES, "labels": labels.size, "loss": loss,
+                "perplexity": np.exp(loss),
                 "accuracy": hit.take([0], model.axis).sum() / labels.size}
     if scores.shape[model.axis] > 5:
         expected["top5"] = hit.take(range(5), model.axis).sum() / labels.size

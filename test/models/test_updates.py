@@ -467,6 +467,8 @@ def test_files_of_state(small, steps):
     for end in (0, 7, 20, len(data) - 1):
         bad.write_bytes(data[:end])
         refused("expected a whole safetensors file")
+    bad.write_bytes(data + bytes(3))
+    refused("3 bytes behind its last tensor")
     training_state.save(bad, {key: value for key, value in state.items()
                               if key != "w2"})
     refused("'w2'", "none")

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluation.h"
+#include "Report.h"
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -139,6 +140,7 @@ static Json toJson(const Metrics &metrics, uint64_t samples) {
   Json result = {{"samples", samples}, {"loss", metrics.loss()}};
   if (!metrics.description().hasClasses())
     return result;
+  result["labels"] = metrics.count();
   result["accuracy"] = metrics.accuracy();
   if (metrics.classes() > 5)
     result["top5"] = metrics.topFive();
@@ -190,22 +192,27 @@ Json Evaluation::run() {
 
 std::string run::describeMetrics(const Json &metrics) {
   char text[96];
-  std::snprintf(text, sizeof(text), "loss %.6g", metrics.value("loss", 0.0));
+  std::snprintf(text, sizeof(text), "loss %.6g",
+                printable(metrics.value("loss", 0.0)));
   std::string result = text;
   for (auto [key, name] :
        {std::pair("accuracy", "accuracy"), {"top5", "top-5"}})
     if (metrics.contains(key)) {
       std::snprintf(text, sizeof(text), ", %s %.2f%%", name,
-                    100 * metrics[key].get<double>());
+                    printable(100 * metrics[key].get<double>()));
       result += text;
     }
   if (metrics.contains("perplexity")) {
     std::snprintf(text, sizeof(text), ", perplexity %.6g",
-                  metrics["perplexity"].get<double>());
+                  printable(metrics["perplexity"].get<double>()));
     result += text;
   }
   std::snprintf(
       text, sizeof(text), " over %llu samples",
       static_cast<unsigned long long>(metrics["samples"].get<uint64_t>()));
-  return result + text;
+  result += text;
+  if (metrics.contains("labels") && metrics["labels"] != metrics["samples"])
+    result += ", " + std::to_string(metrics["labels"].get<uint64_t>()) +
+              " labels that count";
+  return result;
 }

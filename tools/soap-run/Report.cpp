@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <numeric>
 
 using namespace soap;
@@ -37,6 +38,10 @@ static void printPorts(const Json &program) {
         std::cout << " in [0, " << port["index_bound"] << ")";
       std::cout << "\n";
     }
+}
+
+double run::printable(double value) {
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 
 void run::printInfo(const Json &info) {
@@ -144,7 +149,7 @@ Json run::printTensor(const std::string &request, const Session &session,
   for (size_t i = 0; i != shown; ++i) {
     double value = tensor.at(order[i]);
     if (!json)
-      std::printf("  [%zu] %.9g\n", order[i], value);
+      std::printf("  [%zu] %.9g\n", order[i], printable(value));
     elements.push_back({{"index", order[i]}, {"value", value}});
   }
   if (!json && shown < order.size() && !top)

@@ -13,6 +13,9 @@
 
 namespace soap::run {
 
+/// What printf shall print: NaN without its sign.
+double printable(double value);
+
 /// Prints soap_model_info() as text.
 void printInfo(const Json &info);
 

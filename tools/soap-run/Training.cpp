@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Training.h"
+#include "Report.h"
 #include "Signals.h"
 #include <algorithm>
 #include <cstdio>
@@ -353,7 +354,7 @@ void Training::run() {
 Json Training::report(bool json) const {
   if (!json && tookSteps_)
     std::printf("trained to step %llu, loss %.6g, %.1f samples/s in %.1f s\n",
-                static_cast<unsigned long long>(steps_), lastLoss_,
+                static_cast<unsigned long long>(steps_), printable(lastLoss_),
                 progress_->rate(), progress_->seconds());
   if (!json && tookSteps_ && skipped_)
     std::printf("%.0f steps skipped: gradients were not finite\n",

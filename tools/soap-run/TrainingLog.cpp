@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TrainingLog.h"
+#include "Report.h"
 #include "soap/Tensors/Files.h"
 #include <cerrno>
 #include <cstdio>
@@ -112,7 +113,7 @@ void Progress::step(uint64_t number, uint64_t epoch, double loss,
                static_cast<unsigned long long>(epoch),
                static_cast<unsigned long long>(epochs_),
                static_cast<unsigned long long>(number),
-               static_cast<unsigned long long>(total_), loss, rate(),
+               static_cast<unsigned long long>(total_), printable(loss), rate(),
                timeOf(left).c_str(), terminal_ ? "" : "\n");
   shown_ = terminal_;
 }

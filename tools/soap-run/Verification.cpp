@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verification.h"
+#include "Report.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -360,8 +361,8 @@ void Verification::print(const Difference &d) const {
   else
     std::printf("  worst element %s: got %.9g, expected %.9g; %zu of %zu "
                 "unequal, norm rel error %.3g\n",
-                toString(c.worst).c_str(), c.got, c.expected, c.unequal,
-                c.elements, c.normRelative());
+                toString(c.worst).c_str(), printable(c.got),
+                printable(c.expected), c.unequal, c.elements, c.normRelative());
 }
 
 Json Verification::report(bool json) const {
