@@ -122,8 +122,9 @@ StrategyRequest Compilation::requestOf(const std::string &name) {
 std::string Compilation::strategyName() const {
   if (!options_.strategy.empty() || level_ == Level::Configured)
     return options_.strategy;
-  return soapir::getTopology(*module_).getNumDevices() > 1 ? "search"
-                                                           : "single";
+  // A lowered module has no topology any more.
+  ModuleOp module = unconfigured_ ? *unconfigured_ : *module_;
+  return soapir::getTopology(module).getNumDevices() > 1 ? "search" : "single";
 }
 
 bool Compilation::choosesBuckets() const {
