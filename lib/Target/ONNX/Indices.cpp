@@ -259,8 +259,8 @@ static LogicalResult readSizes(NodeContext &node, ResizeRequest &request) {
     auto d = static_cast<size_t>(axis);
     auto value = static_cast<float>(scales->number(static_cast<int64_t>(i)));
     std::optional<Rational> scale = rationalOf(value);
-    double size =
-        std::floor(static_cast<double>(x[d]) * static_cast<double>(value));
+    // Of floats, as in ONNX's shape inference: 7/5 of 5 are 7.
+    double size = std::floor(static_cast<float>(x[d]) * value);
     if (!scale || !(size >= 1) || size > static_cast<double>(maxDim))
       return node.fail("expected positive scales within bounds, got: " +
                        std::to_string(value));

@@ -62,6 +62,7 @@ def resize():
                   coordinate_transformation_mode="align_corners"),
             layer("d", "fifths", mode="linear"),
             layer("e", "fifths"),
+            layer("j", "rounded", mode="linear"),
             helper.make_node("Resize", ["x", "", "", "sizes"], ["f"], name="f",
                              mode="linear",
                              coordinate_transformation_mode="pytorch_half_pixel"),
@@ -71,11 +72,13 @@ def resize():
             node("ConvTranspose", "x w4", "i", group=2, name="grouped"),
         ],
         {"x": [1, 2, 5, 4]},
-        {k: None for k in "abcdefghi"},
+        {k: None for k in "abcdefghij"},
         [
             numpy_helper.from_array(np.array(v, np.float32), n)
             for n, v in [("double", [1, 1, 2, 2]), ("half", [1, 1, 0.8, 0.5]),
-                         ("fifths", [1, 1, 1.2, 1.5])]
+                         ("fifths", [1, 1, 1.2, 1.5]),
+                         # Five times the float next to 7 / 5 is 7 of floats alone.
+                         ("rounded", [1, 1, 7 / 5, 1])]
         ] + [ints("sizes", 1, 2, 8, 3), weight("w", 2, 3, 2, 2), weight("b2", 3),
              weight("w3", 2, 3, 3, 2), weight("w4", 2, 2, 3, 3)],
     )
