@@ -6,21 +6,23 @@
 //===----------------------------------------------------------------------===//
 //
 // soap-convolution-times MODE [THREADS] [ROUNDS], of modes winograd, training,
-// gradients (of pointwise convolutions), pointwise, transposed and followers: a
-// table, one row per convolution, of the lower quartiles of alternating runs:
-// milliseconds, of the processor if THREADS is 1 (the default), else of the
-// wall, and Gflop/s of the direct sums. Before every run what caches hold is
-// replaced. Tensors have channels last, but for what is called dense. The star
-// is at what the runtime would take of those.
+// gradients (of pointwise convolutions), pointwise, strided, transposed and
+// followers: a table, one row per convolution, of the lower quartiles of
+// alternating runs: milliseconds, of the processor if THREADS is 1 (the
+// default), else of the wall, and Gflop/s of the direct sums. Before every run
+// what caches hold is replaced. Tensors have channels last, but for what is
+// called dense. The star is at what the runtime would take of those.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CPU/PointwiseKernel.h"
+#include "CPU/StridedKernel.h"
 #include "CPU/Threads.h"
 #include "CPU/TransposedKernel.h"
 #include "CPU/WinogradFilter.h"
 #include "NoStream.h"
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -35,7 +37,7 @@ namespace {
 struct Convolution {
   int64_t batch, channels, filters, image, groups, window = 3;
   bool isTransposed = false, ofSource = false, ofFilter = false;
-  int64_t stride = 1; ///< Of gradients.
+  int64_t stride = 1; ///< But for transposed ones.
 
   double flops() const {
     int64_t side = (image - 1) / stride + 1;
@@ -46,7 +48,8 @@ struct Convolution {
   table(fb::ElementOrder order = fb::ElementOrder::ChannelsLast,
         const std::vector<fb::FollowerKind> &followers = {}) const {
     fb::ConvT conv;
-    conv.strides = conv.dilations = {1, 1};
+    conv.strides = {stride, stride};
+    conv.dilations = {1, 1};
     conv.pads_lo = conv.pads_hi = {window / 2, window / 2};
     conv.groups = groups;
     conv.bias = conv.winograd = true;
@@ -75,7 +78,7 @@ struct Convolution {
     } else {
       kernel.op.Set(std::move(conv));
     }
-    int64_t made = isTransposed ? image * window : image;
+    int64_t made = isTransposed ? image * window : (image - 1) / stride + 1;
     auto add = [](auto &list, Shape shape, fb::ElementOrder of) {
       auto type = std::make_unique<fb::TensorTypeT>();
       type->shape = std::move(shape);
@@ -303,6 +306,26 @@ static void measurePointwise(const Convolution &conv, size_t threads,
                 rounds);
 }
 
+static void measureStrided(const Convolution &conv, size_t threads,
+                           int rounds) {
+  auto buffer = conv.table();
+  const fb::Kernel &table = rowOf(buffer);
+  measureBeside(conv,
+                makeStridedKernel(table, *stridedShape(table),
+                                  *pointwiseLoops(), threads,
+                                  /*constantWeights=*/true),
+                makeStridedKernel(table, constant) != nullptr, threads, rounds);
+  const std::vector<bool> changing = {false, false, false};
+  std::vector<Candidate> candidates;
+  candidates.emplace_back(makeDnnlKernel(table, changing, false), table);
+  candidates.emplace_back(makeStridedKernel(table, *stridedShape(table),
+                                            *pointwiseLoops(), threads,
+                                            /*constantWeights=*/false),
+                          table);
+  compare(conv, threads, rounds, candidates,
+          makeStridedKernel(table, changing) ? 1 : 0, "weights that change");
+}
+
 static void measureTransposed(const Convolution &conv, size_t threads,
                               int rounds) {
   auto buffer = conv.table();
@@ -336,10 +359,10 @@ int main(int argc, char **argv) {
   bool isTraining = mode == "training",
        isWinograd = isTraining || mode == "winograd";
   if (mode != "gradients" && !isWinograd && mode != "pointwise" &&
-      mode != "transposed" && mode != "followers") {
+      mode != "strided" && mode != "transposed" && mode != "followers") {
     std::fprintf(stderr,
                  "expected winograd, training, gradients, pointwise, "
-                 "transposed or followers, got: %s\n",
+                 "strided, transposed or followers, got: %s\n",
                  mode.c_str());
     return 1;
   }
@@ -401,6 +424,30 @@ int main(int argc, char **argv) {
              {1, 64, 64, 56, 1},   {1, 256, 256, 14, 1}, {32, 256, 256, 14, 1},
              {32, 512, 512, 7, 1}})
       measureTraining(conv, threads, rounds);
+    return 0;
+  }
+  if (mode == "strided") {
+    for (auto [channels, filters, image, window] :
+         std::vector<std::array<int64_t, 4>>{{3, 32, 224, 3},
+                                             {3, 64, 223, 3},
+                                             {3, 64, 224, 7},
+                                             {3, 96, 227, 11},
+                                             {16, 32, 112, 3},
+                                             {32, 64, 112, 3},
+                                             {64, 128, 80, 3},
+                                             {96, 96, 28, 3},
+                                             {128, 128, 56, 3},
+                                             {128, 160, 28, 3},
+                                             {256, 256, 28, 3},
+                                             {256, 256, 14, 3},
+                                             {512, 512, 14, 3},
+                                             {64, 64, 56, 5},
+                                             {128, 128, 28, 3},
+                                             {24, 24, 56, 3}})
+      for (int64_t batch : {1, 8})
+        measureStrided({batch, channels, filters, image, 1, window, false,
+                        false, false, 2},
+                       threads, rounds);
     return 0;
   }
   if (mode == "transposed") {

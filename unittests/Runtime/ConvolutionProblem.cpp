@@ -36,17 +36,17 @@ ConvolutionProblem::ConvolutionProblem(const Shape &x, int64_t filters,
                                        int64_t groups, bool bias,
                                        const Window &window, uint32_t seed) {
   conv.strides = window.strides;
-  conv.dilations = {1, 1};
+  conv.dilations = window.dilations;
   conv.pads_lo = window.low;
   conv.pads_hi = window.high;
   conv.groups = groups;
   conv.bias = bias;
   result = {x[0], filters};
   for (size_t d = 0; d != 2; ++d)
-    result.push_back(
-        (x[2 + d] + window.low[d] + window.high[d] - window.kernel[d]) /
-            window.strides[d] +
-        1);
+    result.push_back((x[2 + d] + window.low[d] + window.high[d] -
+                      (window.kernel[d] - 1) * window.dilations[d] - 1) /
+                         window.strides[d] +
+                     1);
   std::vector<Shape> shapes = {
       x, {filters, x[1] / groups, window.kernel[0], window.kernel[1]}};
   if (bias)
@@ -120,9 +120,10 @@ static double windowSum(const ConvolutionProblem &problem, const Shape &at,
   for (int64_t c = 0; c != w.shape[1]; ++c)
     for (int64_t i = 0; i != w.shape[2]; ++i)
       for (int64_t j = 0; j != w.shape[3]; ++j) {
-        int64_t row = at[2] * problem.conv.strides[0] + i -
-                      problem.conv.pads_lo[0],
-                column = at[3] * problem.conv.strides[1] + j -
+        int64_t row = at[2] * problem.conv.strides[0] +
+                      i * problem.conv.dilations[0] - problem.conv.pads_lo[0],
+                column = at[3] * problem.conv.strides[1] +
+                         j * problem.conv.dilations[1] -
                          problem.conv.pads_lo[1];
         if (row >= 0 && row < x.shape[2] && column >= 0 && column < x.shape[3])
           sum +=

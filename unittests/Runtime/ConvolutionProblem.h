@@ -39,7 +39,7 @@ struct Session {
 
 /// The window of a convolution over two dims.
 struct Window {
-  std::vector<int64_t> kernel, strides, low, high;
+  std::vector<int64_t> kernel, strides, low, high, dilations = {1, 1};
 };
 
 /// A convolution with its operands, and what follows it; or a transposed one;

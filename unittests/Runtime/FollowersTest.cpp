@@ -323,6 +323,11 @@ TEST(Followers, OfAGroupedPointwiseOne) {
                "soap:pointwise", /*rowMajorToo=*/false, "avx2");
 }
 
+TEST(Followers, OfAStridedConvolutionOfOurOwn) {
+  checkOwnConv(makeConv({2, 32, 11, 13}, 20, 3, 2), "soap:strided",
+               /*rowMajorToo=*/false, "avx2");
+}
+
 TEST(Followers, OfATransposedConvolutionOfOurOwn) {
   fb::ConvBackwardT op;
   op.strides = {2, 3};

@@ -62,6 +62,11 @@ std::unique_ptr<Kernel> makePointwiseGradientKernel(const fb::Kernel &kernel);
 std::unique_ptr<Kernel> makeTransposedKernel(const fb::Kernel &kernel,
                                              const std::vector<bool> &constant);
 
+/// A convolution over windows with strides, with channels last, where the
+/// processor has AVX2 alone. Null for all others.
+std::unique_ptr<Kernel> makeStridedKernel(const fb::Kernel &kernel,
+                                          const std::vector<bool> &constant);
+
 /// A pool over two dims of tensors with channels last. Null for all others.
 std::unique_ptr<Kernel> makePoolKernel(const fb::Kernel &kernel);
 

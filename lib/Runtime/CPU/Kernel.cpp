@@ -54,6 +54,8 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
       return result;
     if (auto result = makeTransposedKernel(kernel, constant))
       return result;
+    if (auto result = makeStridedKernel(kernel, constant))
+      return result;
     if (auto result = makePoolKernel(kernel))
       return result;
     if (auto result = makeLrnKernel(kernel))

@@ -136,8 +136,9 @@ public:
   }
   void packWeights(const float *weights, float *to) const override {
     for (int64_t group = 0; group != shape_.groups; ++group)
-      loops_.pack(weights + group * shape_.filters * shape_.channels,
-                  shape_.filters, shape_.channels, to + group * groupFloats());
+      loops_.pack({weights + group * shape_.filters * shape_.channels,
+                   shape_.filters, shape_.channels, shape_.channels, 1},
+                  to + group * groupFloats());
   }
   int64_t scratchFloats() const override { return 0; }
 

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // With channels last, a group of a pointwise convolution is a product of
-// matrices whose rows lie as far apart as pixels do. PointwiseLoops.inc has the
-// loops, compiled once per kind of processor.
+// matrices whose rows lie as far apart as pixels do; and a row of a window is
+// one of the pieces that a convolution over windows adds up. PointwiseLoops.inc
+// has the loops, compiled once per kind of processor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,8 @@
 namespace soap::runtime {
 
 /// Lines of pixels of a group that lie at equal distances: of each line,
-/// result[rows, filters] = source[rows, depth] times the weights.
+/// result[rows, filters] = source[rows, depth] times the weights, or the sum of
+/// that over several pieces.
 struct PointwiseRun {
   int64_t rows, depth, filters;
   const float *source; ///< The first channel of the group.
@@ -31,6 +33,22 @@ struct PointwiseRun {
   int64_t channel; ///< The first filter of the group among all channels.
   const float *weights;
   VectorFollowers followers;
+  int64_t pieces = 1, pieceStep = 0; ///< How many; floats between two of them.
+  /// Of the depth of the packed weights, how much is all (0: that of the
+  /// pieces), and lies before the first piece.
+  int64_t packedDepth = 0, packedBefore = 0;
+  /// Floats of the source that a pixel has for itself; 0: those of the pieces.
+  int64_t pixelFloats = 0;
+};
+
+/// The weights of a group as they lie in an operand: of each filter and channel
+/// those of a window, one behind the other. Packed, it is the channels of an
+/// element of the window that lie behind each other.
+struct PointwiseWeights {
+  const float *first;
+  int64_t filters, channels;
+  int64_t filterStep, channelStep; ///< Floats between two of them.
+  int64_t window = 1;              ///< Elements.
 };
 
 /// `width`: floats of a vector. Filters are dealt out to panels of two vectors,
@@ -43,9 +61,8 @@ struct PointwiseLoops {
   int64_t packedFloats(int64_t filters, int64_t depth) const {
     return (filters + width - 1) / width * width * depth;
   }
-  /// The weights [filters, depth] of a group in panels, each as [depth, filters
-  /// of the panel].
-  void (*pack)(const float *weights, int64_t filters, int64_t depth, float *to);
+  /// Packs weights in panels, each as [window, channels, filters of the panel].
+  void (*pack)(const PointwiseWeights &weights, float *to);
   void (*run)(const PointwiseRun &run);
 };
 

@@ -104,19 +104,12 @@ public:
   }
   /// From [groups, channels, filters, window] to [groups, window].
   void packWeights(const float *weights, float *to) const override {
-    int64_t window = shape_.windowElements();
-    std::vector<float> one(
-        static_cast<size_t>(shape_.filters * shape_.channels));
+    int64_t window = shape_.windowElements(), channel = shape_.filters * window;
     for (int64_t group = 0; group != shape_.groups; ++group)
       for (int64_t element = 0; element != window; ++element) {
-        const float *from = weights +
-                            group * shape_.channels * shape_.filters * window +
-                            element;
-        for (int64_t c = 0; c != shape_.channels; ++c)
-          for (int64_t f = 0; f != shape_.filters; ++f)
-            one[static_cast<size_t>(f * shape_.channels + c)] =
-                from[(c * shape_.filters + f) * window];
-        loops_.pack(one.data(), shape_.filters, shape_.channels, to);
+        loops_.pack({weights + group * shape_.channels * channel + element,
+                     shape_.filters, shape_.channels, window, channel},
+                    to);
         to += elementFloats();
       }
   }
