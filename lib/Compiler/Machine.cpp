@@ -125,8 +125,8 @@ llvm::Expected<Topology> Compilation::describeTopology() {
   if (!named)
     return named.takeError();
   int32_t devices = options_.devices.value_or(*named);
-  if (devices > maxDevices)
-    return badInput("expected devices below " + Twine(maxDevices) +
+  if (devices > maxLocalDevices)
+    return badInput("expected devices below " + Twine(maxLocalDevices) +
                     " in the strategy, got: " + Twine(devices - 1) +
                     "; describe larger machines with --topology");
   std::string calibration = findCalibration(devices);

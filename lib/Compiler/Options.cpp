@@ -109,8 +109,9 @@ static llvm::Error checkMachine(const CompilerOptions &options) {
   if (options.devices && *options.devices < 1)
     return badInput("expected --devices of at least 1, got: " +
                     llvm::Twine(*options.devices));
-  if (options.devices && *options.devices > maxDevices)
-    return badInput("expected --devices of at most " + llvm::Twine(maxDevices) +
+  if (options.devices && *options.devices > maxLocalDevices)
+    return badInput("expected --devices of at most " +
+                    llvm::Twine(maxLocalDevices) +
                     ", got: " + llvm::Twine(*options.devices) +
                     "; describe larger machines with --topology");
   if (options.coresPerDevice < 0)

@@ -9,6 +9,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include <algorithm>
 #include <limits>
+#include <map>
 
 using namespace soap;
 using namespace soap::detail;
@@ -66,7 +67,7 @@ private:
 } // namespace
 
 LinkCuts::LinkCuts(const Topology &topology) {
-  llvm::DenseMap<int32_t, int32_t> machines;
+  std::map<int32_t, int32_t> machines; // Any number may be a node's.
   for (const Device &device : topology.devices())
     machineOf_.push_back(
         machines.try_emplace(device.node, static_cast<int32_t>(machines.size()))

@@ -40,6 +40,10 @@ static llvm::Expected<json::Object> parseRoot(llvm::StringRef text) {
     return llvm::createStringError(
         "expected a strategy with the 'format' \"soap-strategy\", got: " +
         llvm::formatv("{0}", *format).str());
+  for (llvm::StringRef key : {"model_fingerprint", "topology"})
+    if (const json::Value *text = root->get(key); text && !text->getAsString())
+      return llvm::createStringError("a strategy: expected a text '" + key +
+                                     "', got: " + textOf(text));
   return std::move(*root);
 }
 

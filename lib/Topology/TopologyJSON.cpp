@@ -16,6 +16,9 @@
 using namespace soap;
 namespace json = llvm::json;
 
+/// The largest number of a machine.
+static constexpr int64_t maxNode = 1000000;
+
 DeviceKind soap::detail::readKind(JSONReader &reader, llvm::StringRef name,
                                   const json::Object &object) {
   DeviceKind kind;
@@ -99,7 +102,13 @@ public:
   explicit TopologyReader(const json::Object &root) : root_(root) {}
 
   llvm::Expected<Topology> read() {
-    topology_.name = root_.getString("name").value_or("topology").str();
+    std::string name = reader_.text(root_, "name", "the topology"),
+                format = reader_.text(root_, "format", "the topology");
+    topology_.name = name.empty() ? "topology" : name;
+    if (!format.empty() && format != "soap-topology")
+      reader_.fail("the topology: expected the 'format' \"soap-topology\", "
+                   "got: \"" +
+                   format + "\"");
     readComments();
     topology_.priorityBytes = reader_.integer(
         root_, "priority_bytes", "the topology", {0, INT64_MAX / 4}, 0);
@@ -171,7 +180,7 @@ private:
                             kind + "\"");
       topology_.addDevice(known->second,
                           static_cast<int32_t>(reader_.integer(
-                              *device, "node", where, {0, INT32_MAX}, 0)),
+                              *device, "node", where, {0, maxNode}, 0)),
                           reader_.integer(*device, "memory_bytes", where,
                                           {0, INT64_MAX / 4}, 0),
                           static_cast<int32_t>(reader_.integer(
@@ -223,8 +232,8 @@ private:
       link.latencyNs = roundNs(reader_.number(*object, "latency_s", where,
                                               detail::secondsBounds, 0) *
                                1e9);
-      link.shared = object->getString("shared").value_or("").str();
-      llvm::StringRef occupies = object->getString("occupies").value_or("");
+      link.shared = reader_.text(*object, "shared", where);
+      std::string occupies = reader_.text(*object, "occupies", where);
       if (!occupies.empty() && occupies != "receiver")
         return reader_.fail(where +
                             ": expected \"receiver\" in 'occupies', "
@@ -234,8 +243,8 @@ private:
       link.copyBandwidth =
           reader_.number(*object, "copy_bandwidth_bytes_per_s", where,
                          detail::optionalBandwidthBounds, 0);
-      link.sharesMemory = object->getBoolean("shares_memory").value_or(false);
-      if (object->getBoolean("duplex").value_or(false))
+      link.sharesMemory = reader_.flag(*object, "shares_memory", where);
+      if (reader_.flag(*object, "duplex", where))
         topology_.addDuplexLink(link);
       else
         topology_.addLink(link);

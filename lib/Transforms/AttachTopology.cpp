@@ -43,6 +43,15 @@ struct AttachTopologyPass : impl::AttachTopologyPassBase<AttachTopologyPass> {
     llvm::Expected<std::unique_ptr<Target>> created = createTarget(target);
     if (!created)
       return created.takeError();
+    if (devices > maxLocalDevices)
+      return llvm::createStringError(
+          "expected at most " + llvm::Twine(maxLocalDevices) +
+          " devices on this machine, got: " + llvm::Twine(devices) +
+          "; describe other machines in a topology file");
+    if (coresPerDevice < 0)
+      return llvm::createStringError("expected 0 or more cores per device (0: "
+                                     "as many as there are), got: " +
+                                     llvm::Twine(coresPerDevice));
     MachineRequest request;
     request.devices = devices;
     request.coresPerDevice = coresPerDevice;

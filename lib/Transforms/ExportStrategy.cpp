@@ -44,6 +44,12 @@ struct ExportStrategyPass : impl::ExportStrategyPassBase<ExportStrategyPass> {
     if (!output)
       return emitError(getOperation().getLoc(), message);
     output->os() << toJSON(strategy, problem.extracted.graph, info) << '\n';
+    output->os().flush();
+    if (std::error_code error = output->os().error()) {
+      output->os().clear_error();
+      return emitError(getOperation().getLoc())
+             << "cannot write '" << file << "': " << error.message();
+    }
     output->keep();
     return success();
   }

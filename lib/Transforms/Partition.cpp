@@ -14,6 +14,7 @@
 #include "soap/Testing/PlantedFault.h"
 #include "soap/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallSet.h"
 
 namespace soap {
 #define GEN_PASS_DEF_PARTITIONPASS
@@ -251,6 +252,15 @@ LogicalResult PartitionPass::writeBody(TaskOp task, Operation *op,
       return op->emitOpError()
              << "expected a function @init with a result " << source.getIndex()
              << ", got none; run nn-hoist-init";
+    if (!init_.getBody().hasOneBlock() ||
+        !isa<func::ReturnOp>(init_.front().back()))
+      return init_.emitError("expected @init to have one block that ends in "
+                             "func.return");
+    Type made = init_.getResultTypes()[source.getIndex()];
+    if (made != op->getResult(0).getType())
+      return op->emitOpError()
+             << "expected result " << source.getIndex() << " of @init to be "
+             << op->getResult(0).getType() << ", got: " << made;
     results.push_back(buildInitExpression(builder, init_, source.getIndex(),
                                           tile.resultBoxes[0]));
     if (!results[0])
@@ -278,7 +288,7 @@ LogicalResult PartitionPass::writeBody(TaskOp task, Operation *op,
 /// Keeps operations with an operand or a result on one of the devices. What
 /// they read of others becomes soap.remote. Fails if a device has nothing.
 LogicalResult PartitionPass::project(func::FuncOp main) {
-  llvm::SmallDenseSet<int32_t> used;
+  llvm::SmallSet<int32_t, 8> used;
   auto touches = [&](Operation *op) {
     bool result = false;
     for (ValueRange values :

@@ -22,9 +22,9 @@ struct SearchPass : impl::SearchPassBase<SearchPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (int32_t count = chains; count < 1) {
-      getOperation().emitError("expected at least one Markov chain, got: ")
-          << count;
+    if (int32_t count = chains; count < 1 || count > maxChains) {
+      getOperation().emitError("expected 1 to ")
+          << maxChains << " Markov chains, got: " << count;
       return signalPassFailure();
     }
     StrategyRequest request;

@@ -40,9 +40,16 @@
 // RUN:   | FileCheck %s --check-prefix=SEARCH
 // SEARCH: error: unknown search algorithm 'magic'; choose one of mcmc, exhaustive, optcnn
 
+// Tests that this machine has a number of devices that is not too large, and that a strategy which cannot be written is
+// an error.
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=1000000 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: error: expected at most 256 devices on this machine, got: 1000000; describe other machines in a topology file
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-init-strategy -soap-export-strategy=file=/dev/full 2>&1 | FileCheck %s --check-prefix=FULL
+// FULL: error: cannot write '/dev/full': No space left on device
+
 // Tests that a search has a chain.
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-search=chains=0 2>&1 | FileCheck %s --check-prefix=CHAINS
-// CHAINS: error: expected at least one Markov chain, got: 0
+// CHAINS: error: expected 1 to 1000 Markov chains, got: 0
 
 // Tests that operations without a configuration are listed.
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-verify-strategy 2>&1 \

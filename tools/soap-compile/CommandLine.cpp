@@ -265,10 +265,12 @@ static void declareStrategy(CLI::App &app, CommandLine &line) {
       ->check(wholeNumber<uint64_t>(1))
       ->type_name("N");
   app.add_option("--chains", line.options.chains,
-                 "Markov chains of --search=mcmc (up to 1000), each of which "
-                 "keeps a core busy; what is found depends on their number, "
-                 "and not on that of the cores")
-      ->check(wholeNumber<int32_t>(1, 1000))
+                 "Markov chains of --search=mcmc (up to " +
+                     std::to_string(maxChains) +
+                     "), each of which keeps a core busy; what is found "
+                     "depends on their number, "
+                     "and not on that of the cores")
+      ->check(wholeNumber<int32_t>(1, maxChains))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--search-state", line.options.searchState,

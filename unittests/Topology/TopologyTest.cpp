@@ -186,6 +186,17 @@ TEST(Topology, Errors) {
        "got: 0"},
       {wrap(two, link("0", "1", R"(, "occupies": "all")")),
        "expected \"receiver\""},
+      {wrap(two, link("0", "1", R"(, "shared": 3)")),
+       "link 0: expected a text 'shared'"},
+      {wrap(two, link("0", "1", R"(, "shares_memory": "yes")")),
+       "link 0: expected true or false for 'shares_memory'"},
+      {wrap(two, R"({"from": 0, "to": 1, "bandwidth_bytes_per_s": 1,
+                     "duplex": 1})"),
+       "link 0: expected true or false for 'duplex'"},
+      {R"({"format": "soap-strategy", "kinds": {}, "devices": []})",
+       "expected the 'format' \"soap-topology\""},
+      {wrap(R"({"id": 0, "kind": "g", "node": 2147483647})", ""),
+       "expected an integer 'node' from 0 to"},
   };
   for (const auto &[text, expected] : cases)
     EXPECT_NE(errorOf(Topology::parse(text)).find(expected), std::string::npos)

@@ -36,9 +36,6 @@ llvm::StringRef stringify(Emit emit);
 /// The inverse; nullopt: there is none of that name.
 std::optional<Emit> parseEmit(llvm::StringRef name);
 
-/// Equal devices that share one machine: each pair of them is a link.
-inline constexpr int32_t maxDevices = 256;
-
 /// A model, in a file or in memory.
 struct ModelSource {
   /// *.onnx or *.mlir, which is what the model's form follows from. A model in

@@ -57,6 +57,9 @@ struct SearchProgress {
   int64_t lowerBoundNs = 0;
 };
 
+/// More chains would take memory for nothing.
+inline constexpr int32_t maxChains = 1000;
+
 struct SearchOptions {
   double budgetSeconds = 60;
   uint64_t proposals = 0; ///< Over all chains; 0: no limit.

@@ -34,6 +34,9 @@ struct KernelT;
 struct ModelT;
 } // namespace fb
 
+/// Equal devices that share one machine: each pair of them is a link.
+inline constexpr int32_t maxLocalDevices = 256;
+
 /// Devices of this machine that a target is to describe.
 struct MachineRequest {
   int32_t devices = 1;

@@ -70,6 +70,26 @@ public:
                             bounds);
   }
 
+  /// A text, "" without it; true or false, false without it.
+  std::string text(const llvm::json::Object &object, llvm::StringRef key,
+                   const llvm::Twine &where) {
+    const llvm::json::Value *value = object.get(key);
+    std::optional<llvm::StringRef> known =
+        value ? value->getAsString() : llvm::StringRef();
+    if (!known)
+      fail(where + ": expected a text '" + key + "', got: something else");
+    return known.value_or("").str();
+  }
+  bool flag(const llvm::json::Object &object, llvm::StringRef key,
+            const llvm::Twine &where) {
+    const llvm::json::Value *value = object.get(key);
+    std::optional<bool> known = value ? value->getAsBoolean() : false;
+    if (!known)
+      fail(where + ": expected true or false for '" + key +
+           "', got: something else");
+    return known.value_or(false);
+  }
+
 private:
   /// Returns 0 where there is no number, and the nearest one that is allowed
   /// where it is another: callers go on before they ask for the error.

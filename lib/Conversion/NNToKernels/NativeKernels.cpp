@@ -8,6 +8,7 @@
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
@@ -432,23 +433,42 @@ void NativeKernels::findOrBuild(
 // What kernels touch
 //===----------------------------------------------------------------------===//
 
+LogicalResult soap::verifyNativeArguments(func::FuncOp kernel) {
+  if (kernel.isExternal())
+    return kernel.emitError("expected a native kernel with a body, got: none");
+  for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+    if (isa<LLVM::LLVMPointerType>(type))
+      continue;
+    auto memref = dyn_cast<MemRefType>(type);
+    auto dims =
+        kernel.getArgAttrOfType<DenseI64ArrayAttr>(index, native::sizesAttr);
+    if (!memref || !memref.getElementType().isIntOrFloat() ||
+        (!memref.hasStaticShape() &&
+         (!dims || dims.size() != memref.getRank())))
+      return kernel.emitError("expected dense buffers of known extents as "
+                              "arguments of a native kernel, got: ")
+             << type;
+    for (int64_t dim : dims ? dims.asArrayRef() : ArrayRef<int64_t>())
+      if (dim < 0 || dim >= 64)
+        return kernel.emitError("expected at most 64 sizes, got: one at ")
+               << dim;
+  }
+  return success();
+}
+
 FailureOr<SmallVector<NativeKernelExtents>>
 soap::nativeKernelExtents(ModuleOp kernels) {
   SmallVector<NativeKernelExtents> result;
   for (auto function : kernels.getOps<func::FuncOp>()) {
     if (!function->hasAttr(native::keyAttr))
       continue;
+    if (failed(verifyNativeArguments(function)))
+      return failure();
     NativeKernelExtents &kernel = result.emplace_back();
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
-      auto memref = dyn_cast<MemRefType>(type);
+      auto memref = cast<MemRefType>(type);
       auto dims = function.getArgAttrOfType<DenseI64ArrayAttr>(
           index, native::sizesAttr);
-      if (!memref || !memref.getElementType().isIntOrFloat() ||
-          (!memref.hasStaticShape() &&
-           (!dims || dims.size() != memref.getRank())))
-        return function.emitError("expected dense buffers of known extents as "
-                                  "arguments of a native kernel, got: ")
-               << type;
       NativeKernelExtents::Buffer &buffer = kernel.buffers.emplace_back();
       buffer.bytes = nn::elementBytes(memref.getElementType());
       if (memref.hasStaticShape()) {
@@ -456,9 +476,6 @@ soap::nativeKernelExtents(ModuleOp kernels) {
         continue;
       }
       for (int64_t dim : dims.asArrayRef()) {
-        if (dim < 0 || dim >= 64)
-          return function.emitError("expected at most 64 sizes, got: one at ")
-                 << dim;
         buffer.extents |= uint64_t{1} << dim;
         kernel.sizeCount = std::max<uint32_t>(kernel.sizeCount, dim + 1);
       }

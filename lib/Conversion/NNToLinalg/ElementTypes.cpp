@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Dialect/NN/IR/NNFused.h"
 #include "soap/Dialect/NN/IR/Precision.h"
 
@@ -186,7 +186,7 @@ void linalg_lowering::legalizeElementTypes(Operation *root) {
           cast<ElementsAttr>(erased(cast<TypedAttr>(constant.getValue()))));
     if (auto pad = dyn_cast<nn::PadOp>(op))
       pad.setValueAttr(erased(pad.getValue()));
-    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+    if (auto function = dyn_cast<func::FuncOp>(op)) {
       auto eraseAll = [](ArrayRef<Type> types) {
         return llvm::to_vector(
             llvm::map_range(types, [](Type type) { return erased(type); }));

@@ -338,11 +338,16 @@ struct ConvertSOAPToSOAPRTPass
     return chosen_.initialize(context, target);
   }
 
+  static bool isProgram(func::FuncOp main) {
+    return main && main.getBody().hasOneBlock() && !main.getNumArguments();
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto main = module.lookupSymbol<func::FuncOp>("main");
-    if (!main || main.isExternal()) {
-      module.emitError("expected a function @main with soap ops");
+    if (!isProgram(main)) {
+      module.emitError("expected a function @main with soap ops, and without "
+                       "arguments");
       return signalPassFailure();
     }
     // A step of training writes parameters; the model beside it reads them.
@@ -352,8 +357,9 @@ struct ConvertSOAPToSOAPRTPass
     ModuleOp evaluation = nn::findEvaluation(module);
     if (evaluation) {
       auto inner = evaluation.lookupSymbol<func::FuncOp>("main");
-      if (!inner || inner.isExternal()) {
-        evaluation.emitError("expected a function @main with soap ops");
+      if (!isProgram(inner)) {
+        evaluation.emitError("expected a function @main with soap ops, and "
+                             "without arguments");
         return signalPassFailure();
       }
       programs.push_back({nn::evaluationName, inner});

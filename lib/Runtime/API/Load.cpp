@@ -49,6 +49,7 @@ static std::optional<GroupOptions> joiningOf(const soap_load_options &options) {
   case SOAP_TRANSPORT_LOCAL:
     return std::nullopt;
   case SOAP_TRANSPORT_AUTO:
+    checkLaunch();
     if (currentLaunch().size == 1)
       return std::nullopt;
     group.means = currentLaunch().means;
@@ -56,6 +57,7 @@ static std::optional<GroupOptions> joiningOf(const soap_load_options &options) {
   case SOAP_TRANSPORT_MPI:
     break;
   case SOAP_TRANSPORT_TCP:
+    checkLaunch();
     group.means = Launch::Means::Tcp;
     break;
   default:

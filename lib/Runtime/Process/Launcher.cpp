@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Process/Launcher.h"
+#include "Error.h"
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -58,6 +59,24 @@ Launch soap::runtime::currentLaunch() {
     break;
   }
   return launch;
+}
+
+/// For messages.
+static std::string valueOf(const char *variable) {
+  const char *text = std::getenv(variable);
+  return text ? "'" + std::string(text) + "'" : "none";
+}
+
+void soap::runtime::checkLaunch() {
+  bool hasOthers = std::getenv("MASTER_ADDR") && std::getenv("MASTER_PORT") &&
+                   (std::getenv("RANK") || std::getenv("WORLD_SIZE"));
+  long rank = readVariable("RANK"), size = readVariable("WORLD_SIZE");
+  if (hasOthers && currentLaunch().size == 1 && !(rank >= 0 && rank < size))
+    invalid("expected RANK from 0 on and below WORLD_SIZE, the number of "
+            "processes, in the environment beside MASTER_ADDR and "
+            "MASTER_PORT, got: ",
+            valueOf("RANK"), " and ", valueOf("WORLD_SIZE"),
+            "; start the processes with torchrun, or set both");
 }
 
 std::string soap::runtime::hostName() {

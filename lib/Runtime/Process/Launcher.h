@@ -28,6 +28,10 @@ struct Launch {
 /// Of this process. Without a launcher: rank 0 of 1.
 Launch currentLaunch();
 
+/// Throws where MASTER_ADDR and MASTER_PORT say that there are others, and the
+/// process has no rank among them.
+void checkLaunch();
+
 std::string hostName();
 
 /// Tells the ranks of one host of each other's processes, from their first

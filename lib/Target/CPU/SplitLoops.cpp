@@ -379,7 +379,7 @@ struct SplitLoopsPass : native::impl::SplitLoopsPassBase<SplitLoopsPass> {
 
   void runOnOperation() override {
     for (auto kernel : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
-      if (kernel->hasAttr(native::keyAttr))
+      if (kernel->hasAttr(native::keyAttr) && !kernel.isExternal())
         KernelSplitter(kernel, std::max<int64_t>(leastWork, 1)).run();
   }
 };

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "soap/Conversion/NNToKernels/Bufferization.h"
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Target/CPU/Passes.h"
 #include "llvm/Support/Debug.h"
 
@@ -48,6 +49,8 @@ struct WrapKernelsPass : native::impl::WrapKernelsPassBase<WrapKernelsPass> {
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (!body->hasAttr(native::keyAttr))
         continue;
+      if (failed(verifyNativeArguments(body)))
+        return signalPassFailure();
       Location loc = body.getLoc();
       std::string name = body.getName().str();
       body.setName(name + "_body");

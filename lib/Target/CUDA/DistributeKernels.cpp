@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Target/CUDA/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -378,6 +379,8 @@ struct DistributeKernelsPass
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (!kernel->hasAttr(native::keyAttr))
         continue;
+      if (failed(verifyNativeArguments(kernel)))
+        return signalPassFailure();
       KernelSplitter splitter(getOperation(), kernel);
       if (failed(splitter.run()))
         return signalPassFailure();

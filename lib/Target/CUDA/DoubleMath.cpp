@@ -40,7 +40,7 @@ struct DoubleMathPass : cuda::impl::DoubleMathPassBase<DoubleMathPass> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<math::MathDialect>(op->getDialect()) &&
+      if (isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
           (isa<math::PowFOp>(op) || op->getResult(0).getType().isF64()))
         ops.push_back(op);
     });

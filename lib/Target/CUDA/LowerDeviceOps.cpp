@@ -74,7 +74,7 @@ struct LowerDeviceOpsPass
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<gpu::GPUDialect>(op->getDialect()))
+      if (isa_and_nonnull<gpu::GPUDialect>(op->getDialect()))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

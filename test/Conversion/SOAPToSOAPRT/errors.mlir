@@ -223,3 +223,13 @@ func.func @main() {
 }
 // expected-error @+1 {{expected a function @main with soap ops}}
 module @eval {}
+
+// -----
+
+// Tests that nothing is handed to @main.
+// expected-error @+1 {{expected a function @main with soap ops, and without arguments}}
+module {
+  func.func @main(%p: !soap.shard<tensor<4xf32>, on 0>) {
+    return
+  }
+}

@@ -168,3 +168,31 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<1xf32>) {
   }
   return
 }
+
+// -----
+
+// Tests that the region hands something on, and that an argument which nobody reads is an error where the operation
+// leads others, too.
+func.func @main(%x: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.fused' op expected operations and nn.yield in the region}}
+  %0 = "nn.fused"(%x) ({
+  ^bb0(%a: tensor<8xf32>):
+    %1 = "nn.neg"(%a) {nn.name = "neg"} : (tensor<8xf32>) -> tensor<8xf32>
+    "nn.yield"() : () -> ()
+  }) {nn.name = "f"} : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<8x8xf32>, %z: tensor<8x8xf32>) {
+  // expected-error @+1 {{'nn.fused' op expected arguments that are read, got: argument 0, which nobody reads; leave out the operand}}
+  %0 = "nn.fused"(%z, %x) ({
+  ^bb0(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>):
+    %1 = "nn.neg"(%b) {nn.name = "mul"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %2 = "nn.neg"(%1) {nn.name = "neg"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    "nn.yield"(%2) : (tensor<8x8xf32>) -> ()
+  }) {nn.name = "f"} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = nn.transpose %0 {permutation = array<i64: 1, 0>, nn.name = "turned", nn.group = #nn.group<"f", {d0 = "d1", d1 = "d0"}>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}

@@ -941,3 +941,29 @@ func.func @main(%x: tensor<2xf32>) {
   %1 = nn.tanh %0 {nn.name = "a"} : tensor<2xf32>
   return
 }
+
+// -----
+
+// Tests that attributes are checked where the operation itself is wrong, too.
+func.func @main() {
+  // expected-error @+1 {{expected no 'nn.parts' but on additive operations on f32 or f64}}
+  "nn.pad"() {nn.name = "s", nn.parts = array<i64: 2>} : () -> ()
+  return
+}
+
+// -----
+
+func.func @main() {
+  // expected-error @+1 {{must be static ranked tensor}}
+  %0 = "nn.parameter"() <{source = #nn.splat<1.0 : f32>}> {nn.name = "s", nn.view = {shape = array<i64: 2>, tensor = "x"}} : () -> i32
+  return
+}
+
+// -----
+
+// Tests that a view has sizes.
+func.func @main() {
+  // expected-error @+1 {{expected 'nn.view' of sizes of 0 and more, got: array<i64: -2, -3>}}
+  %0 = nn.parameter {nn.name = "s", nn.view = {shape = array<i64: -2, -3>, tensor = "x"}} : tensor<6xf32> from #nn.splat<1.0 : f32>
+  return
+}

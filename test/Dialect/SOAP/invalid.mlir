@@ -438,3 +438,26 @@ func.func @too_few_boxes() {
   %1 = soap.slice %0#1 : !soap.shard<tensor<4xf32>, on 2> -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>)
   return
 }
+
+// -----
+
+// Tests that attributes in a list are those that a task has, and that what is in it has a dialect.
+func.func @phase() {
+  // expected-error @+1 {{attribute 'phase' failed to satisfy constraint: when an operation runs}}
+  %x = soap.task "x" 0 () -> (!soap.shard<tensor<8xf32>, on host> as #soap.box<"x":0, [0:8]>) attributes {phase = "s"} {
+    %0 = nn.input {nn.name = "x"} : tensor<8xf32>
+    soap.return %0 : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @unknown(%a: !soap.shard<tensor<8xf32>, on 0>) {
+  %x = soap.task "a" 0 (%arg0 = %a : !soap.shard<tensor<8xf32>, on 0>) -> (!soap.shard<tensor<8xf32>, on 0> as #soap.box<"a":0, [0:8]>) {
+    // expected-error @+1 {{expected only nn operations in a task, got: my.op}}
+    %0 = "my.op"(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
+    soap.return %0 : tensor<8xf32>
+  }
+  return
+}

@@ -1,5 +1,7 @@
 // RUN: soap-opt %s '-soap-partition=devices=1' | FileCheck %s
 // RUN: not soap-opt %s '-soap-partition=devices=0,7' 2>&1 | FileCheck %s --check-prefix=UNUSED
+// RUN: not soap-opt %s '-soap-partition=devices=2147483647' 2>&1 | FileCheck %s --check-prefix=LARGEST
+// LARGEST: error: expected devices that the strategy uses, got: 2147483647; change the option 'devices'
 // UNUSED: error: expected devices that the strategy uses, got: 7; change the option 'devices'
 
 // Tests that a projection keeps what runs on the device or exchanges data with it, and stands in for the rest.

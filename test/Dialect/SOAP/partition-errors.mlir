@@ -38,3 +38,27 @@ func.func @main() {
   %w = nn.parameter {nn.name = "w", soap.config = #soap.config<{} on [0]>} : tensor<4xf32> from #nn.init<0>
   return
 }
+
+// -----
+
+// Tests that @init is one block that makes a value of the parameter's type.
+// expected-error @below {{expected @init to have one block that ends in func.return}}
+func.func private @init() -> tensor<4xf32>
+func.func @main() {
+  %w = nn.parameter {nn.name = "w", soap.config = #soap.config<{} on [0]>} : tensor<4xf32> from #nn.init<0>
+  nn.output %w {nn.name = "y"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func private @init() -> tensor<5xf32> {
+  %raw = nn.parameter {nn.name = "raw"} : tensor<5xf32> from #nn.splat<1.0 : f32>
+  return %raw : tensor<5xf32>
+}
+func.func @main() {
+  // expected-error @below {{expected result 0 of @init to be 'tensor<4xf32>', got: 'tensor<5xf32>'}}
+  %w = nn.parameter {nn.name = "w", soap.config = #soap.config<{} on [0]>} : tensor<4xf32> from #nn.init<0>
+  nn.output %w {nn.name = "y"} : tensor<4xf32>
+  return
+}

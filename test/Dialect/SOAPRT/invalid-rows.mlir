@@ -613,3 +613,16 @@ soaprt.device @d0 id 0 {
     soaprt.collective "a" all_reduce over [0, 1] member 0 tag 2 combine sum send (%a : !soaprt.buffer<1x4x8xf32, activations, channels_last>) receive (%a : !soaprt.buffer<1x4x8xf32, activations, channels_last>)
   }
 }
+
+// -----
+
+// Tests that a box which leaves all bounds is an error.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<64xf32, activations>
+  %b = soaprt.buffer : !soaprt.buffer<64xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    // expected-error @+1 {{expected a box inside of the source [64] and the target [64]}}
+    soaprt.copy "pad" (%a : !soaprt.buffer<64xf32, activations>) to (%b : !soaprt.buffer<64xf32, activations>) [#soaprt.box<[0] to [9223372036854775800] sizes [64] steps [1]>]
+  }
+}

@@ -88,7 +88,7 @@ soaprt.device @d0 id 0 {
 // Tests that a load's box lies inside of the parameter.
 soaprt.device @d0 id 0 {
   %a = soaprt.buffer : !soaprt.buffer<4xf32, parameters>
-  // expected-error @+1 {{expected a box inside of 'tensor<6xf32>', got: [4, 8) in dim 0}}
+  // expected-error @+1 {{expected a box inside of 'tensor<6xf32>', got: 4 elements from 4 on in dim 0}}
   soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<6xf32> at [4] into %a : !soaprt.buffer<4xf32, parameters>
   soaprt.init {}
   soaprt.main {}
@@ -101,7 +101,7 @@ soaprt.device @d0 id 0 {
   %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
   soaprt.init {}
   soaprt.main {}
-  // expected-error @+1 {{expected a box inside of 'tensor<6xf32>', got: [4, 8) in dim 0}}
+  // expected-error @+1 {{expected a box inside of 'tensor<6xf32>', got: 4 elements from 4 on in dim 0}}
   soaprt.tile "v" : 0 of tensor<6xf32> at [4] in %a : !soaprt.buffer<4xf32, activations>
 }
 
@@ -473,4 +473,33 @@ soaprt.device @d0 id 0 {
 soaprt.kernel @k0 "nn.relu" (%x: tensor<1x4x8xf32>) attributes {channels_last = array<i64: 0, 2>} {
   %0 = nn.relu %x {nn.name = "relu"} : tensor<1x4x8xf32>
   soaprt.yield %0 : tensor<1x4x8xf32>
+}
+
+// -----
+
+// Tests that attributes in a list are those that a kernel has.
+// expected-error @+1 {{attribute 'flops' failed to satisfy constraint: 64-bit float attribute}}
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) attributes {flops = "s"} {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+
+// -----
+
+// Tests that sizes and places which leave all bounds are errors.
+soaprt.device @d0 id 0 {
+  // expected-error @+1 {{expected at most 281474976710656 elements, got: 4611686018427387904, 4611686018427387904}}
+  %a = soaprt.buffer : !soaprt.buffer<4611686018427387904x4611686018427387904xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+soaprt.device @d0 id 0 {
+  %p = soaprt.buffer : !soaprt.buffer<64xf32, parameters>
+  // expected-error @+1 {{expected a box inside of 'tensor<64xf32>', got: 64 elements from 9223372036854775800 on in dim 0}}
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<64xf32> at [9223372036854775800] into %p : !soaprt.buffer<64xf32, parameters>
+  soaprt.init {}
+  soaprt.main {}
 }

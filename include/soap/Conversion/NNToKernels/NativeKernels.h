@@ -115,6 +115,10 @@ struct NativeKernelExtents {
   uint32_t sizeCount = 0; ///< Entries of `sizes` that the kernel reads.
 };
 
+/// Emits an error unless the arguments of a kernel are dense buffers of known
+/// extents; those of the LLVM dialect are not looked at.
+mlir::LogicalResult verifyNativeArguments(mlir::func::FuncOp kernel);
+
 /// The extents of all kernels in `module @kernels`, in the order of
 /// soap_native_kernels. Emits an error on a function that is no kernel's.
 mlir::FailureOr<llvm::SmallVector<NativeKernelExtents>>

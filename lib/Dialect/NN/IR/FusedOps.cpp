@@ -65,7 +65,8 @@ static LogicalResult verifyBody(Operation *fused, size_t fewest) {
              << argument.getArgNumber()
              << ", which nobody reads; leave out the operand";
   auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
-  if (!yield || block.getOperations().size() <= fewest)
+  if (!yield || yield->getNumOperands() != 1 ||
+      block.getOperations().size() <= fewest)
     return fused->emitOpError()
            << "expected operations and nn.yield in the region";
   if (yield.getValue() != yield->getPrevNode()->getResult(0) ||
@@ -137,10 +138,13 @@ LogicalResult FusedReduceOp::verifyRegions() { return verifyReaders(*this); }
 // Interface
 //===----------------------------------------------------------------------===//
 
-/// The operands as the operations of the region read them.
+/// The operands as the operations of the region read them. (One that nobody
+/// reads is an error, which may not have been found yet.)
 static void addOperands(PartitionSpec &spec, Block &body) {
   for (BlockArgument argument : body.getArguments())
-    spec.operands.push_back(accessOf(*argument.use_begin()));
+    spec.operands.push_back(argument.use_empty()
+                                ? identityAccess(shapeOf(argument).size())
+                                : accessOf(*argument.use_begin()));
   if (SOAP_FAULT("fused-before-sum"))
     spec.operands[0].unreduced = true;
 }

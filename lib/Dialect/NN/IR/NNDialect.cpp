@@ -189,8 +189,13 @@ static LogicalResult verifyView(Operation *op, Attribute attribute) {
   // A part of a view does not have all of its elements.
   int64_t count = 1;
   for (int64_t size : shape.asArrayRef())
-    count *= size;
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    if (size < 0 || __builtin_mul_overflow(count, size, &count))
+      return op->emitOpError() << "expected '" << viewAttrName
+                               << "' of sizes of 0 and more, got: " << shape;
+  // Of another type the operation itself is refused.
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type)
+    return success();
   if (!cast<ParameterOp>(op).getOffsets() && count != type.getNumElements())
     return op->emitOpError()
            << "expected '" << viewAttrName << "' of a tensor of "

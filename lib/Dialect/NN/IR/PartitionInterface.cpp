@@ -128,14 +128,17 @@ soap::nn::inferTraits(PartitionOpInterface op,
 //===----------------------------------------------------------------------===//
 
 bool soap::nn::isAdditive(Operation *op) {
-  if (!op->hasTrait<Additive>())
+  // Attributes of a dialect are verified before the operation is.
+  if (!op->hasTrait<Additive>() || op->getNumOperands() == 0 ||
+      op->getNumResults() != 1)
     return false;
   // Parts of half precision would lose digits.
   Type element = elementType(op->getResult(0));
   if (!element.isF32() && !element.isF64())
     return false;
   auto pad = dyn_cast<PadOp>(op);
-  return !pad || cast<FloatAttr>(pad.getValue()).getValue().isPosZero();
+  auto fill = pad ? dyn_cast_or_null<FloatAttr>(pad.getValueAttr()) : nullptr;
+  return !pad || (fill && fill.getValue().isPosZero());
 }
 
 StringRef soap::nn::partLoopName(unsigned index) {

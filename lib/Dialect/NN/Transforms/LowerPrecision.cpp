@@ -68,9 +68,15 @@ private:
     Operation *producer = value.getDefiningOp(), *reader = operand.getOwner();
     OpBuilder builder(reader);
     auto type = cast<RankedTensorType>(value.getType()).clone(narrow_);
-    auto op = builder.create<CastOp>(producer->getLoc(), type, value);
-    std::string name = (nn::getName(producer) + suffix_).str();
+    auto op = builder.create<CastOp>(value.getLoc(), type, value);
     auto unique = [&](StringRef base) { return names_.unique(base); };
+    if (!producer) { // An argument of the function.
+      setName(op, unique((nn::getName(reader) + ".operand" +
+                          Twine(operand.getOperandNumber()) + suffix_)
+                             .str()));
+      return op.getResult();
+    }
+    std::string name = (nn::getName(producer) + suffix_).str();
     // Where decisions are shared, a cast is made where its operand is, and one
     // of a parameter where the first reader is.
     if (sharesDecision(producer)) {

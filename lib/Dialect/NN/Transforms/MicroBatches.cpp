@@ -82,6 +82,11 @@ LogicalResult BatchSplitter::splitInputs() {
       size = type.getDimSize(dim);
     if (type.getDimSize(dim) != *size)
       continue;
+    // A multiple has all of its micro-batches in memory below.
+    if (*size % count_ != 0)
+      return emitError(function_.getLoc(),
+                       "expected a batch that is a multiple of the ")
+             << count_ << " micro-batches, got: " << *size;
     inputs_.push_back(input);
     for (int64_t batch = 0; batch < count_; ++batch) {
       Box box = wholeBox(type.getShape());
@@ -92,10 +97,6 @@ LogicalResult BatchSplitter::splitInputs() {
   if (!size)
     return emitError(function_.getLoc(), "expected an input with a batch to "
                                          "accumulate over, got none");
-  if (*size % count_ != 0)
-    return emitError(function_.getLoc(), "expected a batch that is a multiple "
-                                         "of the ")
-           << count_ << " micro-batches, got: " << *size;
   return success();
 }
 
@@ -241,11 +242,18 @@ LogicalResult BatchSplitter::copy(PartitionOpInterface op, int64_t batch) {
 }
 
 FailureOr<MicroBatches> BatchSplitter::run(Value x) {
+  if (!function_.getBody().hasOneBlock())
+    return emitError(function_.getLoc(),
+                     "expected one block to split into micro-batches, got: "
+                     "more");
   if (failed(splitInputs()))
     return failure();
   MicroBatches result;
   for (Operation &op : function_.front().without_terminator()) {
-    auto node = cast<PartitionOpInterface>(op);
+    auto node = dyn_cast<PartitionOpInterface>(op);
+    if (!node)
+      return op.emitOpError("expected nn operations to split into "
+                            "micro-batches, got another one");
     if (!isa<InputOp>(op) && failed(split(node)))
       return failure();
     if (!tiles_.contains(&op))

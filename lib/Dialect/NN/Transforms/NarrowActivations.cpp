@@ -255,17 +255,23 @@ private:
         source && getElementTypeOrSelf(source) == narrow)
       return source;
     Operation *producer = value.getDefiningOp();
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
     for (Operation *user : value.getUsers())
       if (narrowedType(user) == narrow) {
-        user->moveAfter(producer);
+        user->moveBefore(builder.getInsertionBlock(),
+                         builder.getInsertionPoint());
         return user->getResult(0);
       }
-    OpBuilder builder(producer->getContext());
-    builder.setInsertionPointAfter(producer);
     auto cast = builder.create<CastOp>(
-        producer->getLoc(), rankedTypeOf(value).clone(narrow), value);
+        value.getLoc(), rankedTypeOf(value).clone(narrow), value);
     std::string name;
-    llvm::raw_string_ostream(name) << nn::getName(producer) << "." << narrow;
+    llvm::raw_string_ostream os(name);
+    if (producer)
+      os << nn::getName(producer);
+    else
+      os << "argument" << llvm::cast<BlockArgument>(value).getArgNumber();
+    os << "." << narrow;
     setName(cast, names_.unique(name));
     return cast.getResult();
   }

@@ -85,8 +85,15 @@ ParseResult TaskOp::parse(OpAsmParser &parser, OperationState &state) {
   if (succeeded(parser.parseOptionalArrow()) &&
       parseBoxedResults(parser, outputTypes, properties.boxes))
     return failure();
-  if (parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
-      parser.parseRegion(*state.addRegion(), arguments) ||
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes))
+    return failure();
+  llvm::SMLoc location = parser.getNameLoc();
+  if (failed(verifyInherentAttrs(state.name, state.attributes, [&] {
+        return parser.emitError(location)
+               << "'" << state.name.getStringRef() << "' op ";
+      })))
+    return failure();
+  if (parser.parseRegion(*state.addRegion(), arguments) ||
       parser.resolveOperands(inputs, inputTypes, inputsLoc, state.operands))
     return failure();
   state.addTypes(outputTypes);
@@ -228,7 +235,7 @@ LogicalResult TaskOp::verifyRegions() {
                            << cast<ShardType>(input.getType()).getTensor()
                            << ", got: " << argument.getType();
   for (Operation &op : block.without_terminator())
-    if (!isa<nn::NNDialect>(op.getDialect()))
+    if (!isa_and_nonnull<nn::NNDialect>(op.getDialect()))
       return op.emitOpError()
              << "expected only nn operations in a task, got: " << op.getName();
   auto results = dyn_cast<ReturnOp>(block.getTerminator());

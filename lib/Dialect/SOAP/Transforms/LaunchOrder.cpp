@@ -9,6 +9,7 @@
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 #include <tuple>
 
 using namespace mlir;
@@ -112,7 +113,7 @@ private:
     struct Bucket {
       int64_t position = -1, firstUse = INT64_MAX;
     };
-    llvm::DenseMap<int64_t, Bucket> buckets;
+    std::map<int64_t, Bucket> buckets; // Of any numbers.
     for (auto op : block_.getOps<ReductionOpInterface>()) {
       if (!op.getBucket())
         continue;
@@ -231,7 +232,7 @@ private:
   llvm::DenseMap<Operation *, int64_t> index_;
   llvm::DenseMap<Operation *, Key> keys_;
   llvm::StringMap<int64_t> rank_;
-  llvm::DenseMap<int64_t, int64_t> buckets_; ///< Positions.
+  std::map<int64_t, int64_t> buckets_; ///< Positions.
   llvm::DenseMap<std::pair<StringAttr, int64_t>, TaskOp> producers_;
   llvm::DenseMap<std::pair<StringAttr, int64_t>, int64_t> first_;
 };

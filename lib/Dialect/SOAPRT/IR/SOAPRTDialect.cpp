@@ -89,6 +89,12 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (llvm::any_of(shape, [](int64_t size) { return size < 0; }))
     return emitError() << "expected sizes that are known and 0 or larger, got: "
                        << shape;
+  int64_t count = 1;
+  for (int64_t size : shape)
+    if (__builtin_mul_overflow(count, size, &count) ||
+        count > nn::maxTensorElements)
+      return emitError() << "expected at most " << nn::maxTensorElements
+                         << " elements, got: " << shape;
   return success();
 }
 
@@ -207,7 +213,7 @@ bool BoxCopyAttr::fits(ArrayRef<int64_t> fromShape,
     int64_t last = getFrom()[d] + (size - 1) * getSteps()[d];
     if (std::min(getFrom()[d], last) < 0 ||
         std::max(getFrom()[d], last) >= fromShape[d] || getTo()[d] < 0 ||
-        getTo()[d] + size > toShape[d])
+        size > toShape[d] || getTo()[d] > toShape[d] - size)
       return false;
   }
   return true;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
-#include "llvm/ADT/DenseMap.h"
+#include <map>
 
 using namespace mlir;
 using namespace soap;
@@ -39,8 +39,8 @@ static Movement transfer(int32_t from, int32_t to, Value buffer) {
 ProgramMovements soap::soaprt::collectMovements(ModuleOp module, int32_t host,
                                                 unsigned program) {
   ProgramMovements movements;
-  /// Index of a collective's movement by tag.
-  llvm::DenseMap<int32_t, unsigned> collectives;
+  /// Index of a collective's movement by tag, which may be any number.
+  std::map<int32_t, unsigned> collectives;
   for (auto device : module.getOps<DeviceOp>()) {
     int32_t self = device.getId();
     auto mains = device.getMains();

@@ -67,6 +67,12 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
                                /*allowType=*/true) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
+  SMLoc location = parser.getNameLoc();
+  if (failed(verifyInherentAttrs(result.name, result.attributes, [&] {
+        return parser.emitError(location)
+               << "'" << result.name.getStringRef() << "' op ";
+      })))
+    return failure();
   Region *body = result.addRegion();
   return parser.parseRegion(*body, arguments);
 }
@@ -299,10 +305,10 @@ static LogicalResult verifyBox(Operation *op, BufferType buffer,
       static_cast<int64_t>(buffer.getShape().size()) != type.getRank())
     return op->emitOpError("expected a box of rank ") << type.getRank();
   for (int64_t d = 0; d < type.getRank(); ++d)
-    if (lo[d] < 0 || lo[d] + buffer.getShape()[d] > type.getDimSize(d))
+    if (lo[d] < 0 || lo[d] > type.getDimSize(d) - buffer.getShape()[d])
       return op->emitOpError("expected a box inside of ")
-             << type << ", got: [" << lo[d] << ", "
-             << lo[d] + buffer.getShape()[d] << ") in dim " << d;
+             << type << ", got: " << buffer.getShape()[d] << " elements from "
+             << lo[d] << " on in dim " << d;
   return success();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
+#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 using namespace soap;
@@ -200,7 +201,7 @@ static LogicalResult verifyGroup(CollectiveOp op) {
       group[member] != self)
     return op.emitOpError("expected member ")
            << member << " of the group to be this device (" << self << ")";
-  llvm::SmallDenseSet<int32_t> seen;
+  llvm::SmallSet<int32_t, 8> seen;
   for (int32_t device : group)
     if (device < 0 || !seen.insert(device).second)
       return op.emitOpError("expected different devices, of ids 0 or larger, "

@@ -65,3 +65,15 @@ func.func @main() {
   nn.output %3 {nn.name = "ii"} : tensor<3x3xi32>
   return
 }
+
+// -----
+
+// Tests that an argument of a function is cast like any other value.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[X:.*]] = nn.cast %arg0 {nn.name = "fc.operand0.bf16"}
+// CHECK: %[[W:.*]] = nn.cast %arg1 {nn.name = "fc.operand1.bf16"}
+// CHECK: nn.matmul %[[X]], %[[W]]
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %0 = nn.matmul %x, %w {nn.name = "fc"} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}

@@ -62,3 +62,26 @@ func.func @main() {
   nn.output %0 {nn.name = "y"} : tensor<9x3xf32>
   return
 }
+
+// -----
+
+// Tests that other operations than those of nn, and other blocks, are refused.
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<6x3xf32>
+  // expected-error @+1 {{expected nn operations to split into micro-batches, got another one}}
+  %z = arith.negf %x : tensor<6x3xf32>
+  nn.output %z {nn.name = "y"} : tensor<6x3xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected one block to split into micro-batches, got: more}}
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<6x3xf32>
+  llvm.br ^bb1
+^bb1:
+  %y = nn.relu %x {nn.name = "r"} : tensor<6x3xf32>
+  nn.output %y {nn.name = "y"} : tensor<6x3xf32>
+  return
+}

@@ -126,3 +126,16 @@ func.func @main() {
   nn.output %5 {nn.name = "y5"} : tensor<4x1xf32>
   return
 }
+
+// -----
+
+// Tests that an argument of a function is narrowed like any other value.
+
+// CHECK-LABEL: func.func @of_argument
+// CHECK: %[[X:.*]] = nn.cast %arg0 {nn.name = "argument0.bf16"} : (tensor<2x8xf32>) -> tensor<2x8xbf16>
+// CHECK: nn.transpose %[[X]]
+func.func @of_argument(%x: tensor<2x8xf32>) -> tensor<8x2xbf16> {
+  %0 = nn.transpose %x {nn.name = "t", permutation = array<i64: 1, 0>} : (tensor<2x8xf32>) -> tensor<8x2xf32>
+  %1 = nn.cast %0 {nn.name = "c"} : (tensor<8x2xf32>) -> tensor<8x2xbf16>
+  return %1 : tensor<8x2xbf16>
+}

@@ -155,7 +155,7 @@ def SOAP_DiscardOp : SOAP_Op<"discard", [MemoryEffects<[MemWrite]>]> {
     Example: `soap.discard %0 : !soap.shard<tensor<4x2xf32>, on 1>`
   }];
   let arguments = (ins Variadic<SOAP_ShardType>:$inputs);
-  let assemblyFormat = "$inputs attr-dict `:` qualified(type($inputs))";
+  let assemblyFormat = "($inputs^)? attr-dict (`:` qualified(type($inputs))^)?";
 }
 
 def SOAP_RemoteOp : SOAP_Op<"remote", [

@@ -145,7 +145,7 @@ def SOAPRT_YieldOp : SOAPRT_Op<"yield", [
     - it ends the body of a `soaprt.kernel`
   }];
   let arguments = (ins Variadic<AnyType>:$values);
-  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let assemblyFormat = "($values^)? attr-dict (`:` type($values)^)?";
 }
 
 //===----------------------------------------------------------------------===//
