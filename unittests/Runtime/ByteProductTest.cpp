@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/CPUKernels.h"
+#include "CPU/Threads.h"
 #include "NoStream.h"
 #include "Reference.h"
 #include <cstring>
@@ -122,8 +123,17 @@ bool check(const Problem &problem) {
   const auto &kernel = *flatbuffers::GetRoot<fb::Kernel>(table.data());
   EXPECT_TRUE(multipliesBytes(kernel));
   std::vector<double> expected = problem.expected().values;
-  auto loops = makeByteKernel(kernel);
-  EXPECT_EQ(problem.run(*loops).values, expected) << loops->implementation();
+  std::vector<bool> constant = {false, problem.isConstant};
+  for (const ByteLoops *loops : {byteLoops(), (const ByteLoops *)nullptr})
+    for (size_t threads : {1, 3}) {
+      if (!loops && threads > 1)
+        continue;
+      useThreads(threads);
+      auto own = makeByteKernel(kernel, constant, loops, threads);
+      EXPECT_EQ(problem.run(*own).values, expected)
+          << own->implementation() << ", " << threads << " threads";
+      useThreads(1);
+    }
   auto library =
       makeDnnlKernel(kernel, {false, problem.isConstant}, /*reference=*/false);
   if (library)
@@ -168,9 +178,17 @@ TEST(ByteProduct, OfConvolutions) {
   };
   int inLibrary = 0;
   for (int round = 0; round != 60; ++round) {
-    size_t spatial = static_cast<size_t>(draw(1, 2));
+    // The last rounds have blocks, and work for several threads.
+    bool large = round >= 56;
+    size_t spatial = static_cast<size_t>(large ? 2 : draw(1, 3));
     int64_t groups = round % 4 ? 1 : draw(1, 4);
-    int64_t inputs = round % 8 == 7 ? 150 : draw(1, 12), outputs = draw(1, 9);
+    int64_t inputs = round % 8 == 7 ? 150 : draw(1, 12), outputs = draw(1, 40);
+    if (round % 8 == 4) { // Each filter has a channel of its own.
+      groups = draw(2, 40);
+      inputs = outputs = 1;
+    }
+    if (large)
+      inputs = draw(20, 40);
     fb::ConvT op;
     op.groups = groups;
     Shape x = {draw(1, 2), groups * inputs}, w = {groups * outputs, inputs},
@@ -179,7 +197,8 @@ TEST(ByteProduct, OfConvolutions) {
       int64_t kernel = draw(1, 3), dilation = draw(1, 2), stride = draw(1, 3);
       int64_t extent = (kernel - 1) * dilation + 1;
       // Pads may be larger than a window.
-      int64_t low = draw(0, 3), high = draw(0, 3), size = draw(extent, 9);
+      int64_t low = draw(0, 3), high = draw(0, 3),
+              size = large ? draw(30, 70) : draw(extent, 9);
       x.push_back(size);
       w.push_back(kernel);
       y.push_back((size + low + high - extent) / stride + 1);

@@ -12,6 +12,8 @@
 
 namespace soap::runtime {
 
+struct ByteLoops;
+
 /// Rounded up to a whole number of lines of a cache, where parts of a
 /// scratchpad and copies of constants begin.
 inline size_t alignedBytes(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
@@ -93,7 +95,15 @@ std::unique_ptr<Kernel> makeWidenedKernel(const fb::Kernel &kernel,
 bool multipliesBytes(const fb::Kernel &kernel);
 
 /// Such a kernel in loops, exact on every processor. Null for all others.
-std::unique_ptr<Kernel> makeByteKernel(const fb::Kernel &kernel);
+std::unique_ptr<Kernel> makeByteKernel(const fb::Kernel &kernel,
+                                       const std::vector<bool> &constant);
+/// The same by the given loops; null: one product after the other.
+std::unique_ptr<Kernel> makeByteKernel(const fb::Kernel &kernel,
+                                       const std::vector<bool> &constant,
+                                       const ByteLoops *loops, size_t threads);
+/// The loops that this processor can run, as far as the library may use it, too
+/// (ONEDNN_MAX_CPU_ISA); or null.
+const ByteLoops *byteLoops();
 
 /// The kernel without its followers, and a loop that applies them to its
 /// result, and rounds one of bf16: where oneDNN has no such kernel with them,

@@ -82,7 +82,7 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
       return result;
   if (auto result = makeLoopKernel(kernel))
     return result;
-  if (auto result = makeByteKernel(kernel))
+  if (auto result = makeByteKernel(kernel, constant))
     return result;
   if (followed &&
       followed->implementation().find("widened") == std::string::npos)

@@ -73,8 +73,9 @@ CPUTarget::describeMachine(const MachineRequest &request) const {
   }
   calibration.kind.alignment = getAlignment();
   // An instruction of AVX512_VNNI adds up four times as many products as one of
-  // f32 does; nothing else of 8 bits is calibrated.
-  constexpr double byteProducts = 4;
+  // f32 does, one of AVX2 twice as many, and takes another one for the sum;
+  // nothing else of 8 bits is calibrated.
+  double byteProducts = processor_.hasFeature("avx512vnni") ? 4 : 1.5;
   if (hasByteProducts_ && calibration.kind.i8Flops == 0)
     calibration.kind.i8Flops = byteProducts * calibration.kind.peakFlops;
   // What products of the networks in docs/Performance.md take of the time of

@@ -23,14 +23,14 @@ public:
   /// `name`: that of a target that shares this one's code.
   explicit CPUTarget(HostProcessor processor, std::string name = "cpu")
       : Target(std::move(name)), processor_(std::move(processor)),
-        hasByteProducts_(processor_.hasFeature("avx512vnni")),
+        hasByteProducts_(processor_.hasFeature("avx2")),
         multipliesBF16_(multipliesBF16(processor_)) {}
 
   /// Convolution, its gradients, transposed convolution, matrix product,
   /// pooling, softmax, layer normalisation and local response normalisation, of
   /// f32, as far as oneDNN has their attributes, and attention. On
-  /// processors with AVX512_VNNI also products and convolutions of ui8 by i8
-  /// without a bias, and pools of bf16 on those that multiply bf16.
+  /// processors with AVX2 also products and convolutions of ui8 by i8 without a
+  /// bias, and pools of bf16 on those that multiply bf16.
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;
@@ -69,7 +69,9 @@ private:
   static bool multipliesBF16(const HostProcessor &processor);
 
   HostProcessor processor_;
-  bool hasByteProducts_; ///< Whether oneDNN's of 8 bits are exact.
+  /// Whether the runtime has fast ones of 8 bits: oneDNN's with AVX512_VNNI,
+  /// else its own.
+  bool hasByteProducts_;
   bool multipliesBF16_;
 };
 
