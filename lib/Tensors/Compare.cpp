@@ -59,9 +59,10 @@ Comparison tensors::compare(const std::string &name, const Tensor &got,
     result.equal = unequal == 0;
   } else {
     double meanSquare = count ? squares / static_cast<double>(count) : 0;
-    result.equal = std::sqrt(meanSquare) < tolerance.absolute
-                       ? result.maxAbsolute <= tolerance.absolute
-                       : result.normRelative <= tolerance.relative;
+    result.equal =
+        std::sqrt(meanSquare) < tolerance.absolute
+            ? result.maxAbsolute <= tolerance.absolute
+            : result.normRelative <= tolerance.relativeOf(got.element);
   }
   if (!result.equal)
     result.reason = std::to_string(unequal) + " of " + std::to_string(count) +

@@ -79,6 +79,7 @@ TileComparison tensors::compareTile(const soap_tile &tile,
   const unsigned char *reference = expected.bytes.data();
   bool floats = isFloat(tile.element), small = scale < tolerance.absolute;
   size_t size = soap_element_size(tile.element), worst = 0;
+  double relative = tolerance.relativeOf(tile.element);
   double worstError = 0; // In units of what is allowed.
   withReader(tile.element, [&](auto read) {
     forEachRow(
@@ -100,10 +101,10 @@ TileComparison tensors::compareTile(const soap_tile &tile,
               continue;
             ++result.unequal;
             double error = std::fabs(got - want);
-            double allowed = !floats ? 0
-                             : small ? tolerance.absolute
-                                     : elementSlack * tolerance.relative *
-                                           std::max(scale, magnitude);
+            double allowed =
+                !floats ? 0
+                : small ? tolerance.absolute
+                        : elementSlack * relative * std::max(scale, magnitude);
             double excess = std::numeric_limits<double>::infinity();
             if (std::isfinite(error)) {
               result.squaredError += error * error;
@@ -130,7 +131,7 @@ TileComparison tensors::compareTile(const soap_tile &tile,
   auto count = static_cast<double>(std::max<size_t>(result.elements, 1));
   double error = std::sqrt(result.squaredError / count);
   double own = std::sqrt(result.squaredExpected / count);
-  result.equal = worstError <= 1 &&
-                 (small || error <= tolerance.relative * std::max(scale, own));
+  result.equal =
+      worstError <= 1 && (small || error <= relative * std::max(scale, own));
   return result;
 }

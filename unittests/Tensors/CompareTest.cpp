@@ -36,6 +36,21 @@ TEST(Compare, NormsDecideAboutFloats) {
   EXPECT_NEAR(wrong.normRelative, 0.51 / 5, 1e-6);
 }
 
+TEST(Compare, FloatsOf16BitsMayBeRoundedOtherwise) {
+  // 1, and bits of numbers one and four places above it.
+  auto areEqual = [](soap_element element, uint16_t one, uint16_t places) {
+    std::vector<uint16_t> expected = {one, one}, got = expected;
+    got[0] = static_cast<uint16_t>(one + places);
+    return compare("y", tensorOf(element, got), tensorOf(element, expected), {})
+        .equal;
+  };
+  EXPECT_TRUE(areEqual(SOAP_F16, 0x3c00, 1));
+  EXPECT_FALSE(areEqual(SOAP_F16, 0x3c00, 4));
+  EXPECT_TRUE(areEqual(SOAP_BF16, 0x3f80, 1));
+  EXPECT_FALSE(areEqual(SOAP_BF16, 0x3f80, 4));
+  EXPECT_FALSE(compareFloats({1 + 0x1p-10f, 1}, {1, 1}).equal);
+}
+
 TEST(Compare, SmallValuesAreComparedAbsolutely) {
   Tolerance tolerance;
   tolerance.absolute = 1e-3;

@@ -14,6 +14,14 @@ namespace soap::tensors {
 
 struct Tolerance {
   double relative = 1e-4, absolute = 1e-5;
+
+  /// `relative`, but at least as much as rounding to a type of 16 bits changes.
+  double relativeOf(soap_element element) const {
+    double rounding = element == SOAP_F16    ? 0x1p-10
+                      : element == SOAP_BF16 ? 0x1p-7
+                                             : 0;
+    return relative > rounding ? relative : rounding;
+  }
   bool nanEqual = false; ///< NaN equals NaN.
 };
 
@@ -26,11 +34,12 @@ struct Comparison {
   std::string reason;      ///< Why they differ.
 };
 
-/// Floats are equal if the 2-norm of the difference is at most `relative` times
-/// that of `expected`; where the root mean square of `expected` is below
-/// `absolute`, if no element differs by more than `absolute`. NaN is equal to
-/// nothing, or, with `nanEqual`, to NaN; an infinity to itself. Other types are
-/// equal bit by bit. Throws UsageError if types or shapes differ.
+/// Floats are equal if the 2-norm of the difference is at most `relativeOf()`
+/// their type times that of `expected`; where the root mean square of
+/// `expected` is below `absolute`, if no element differs by more than
+/// `absolute`. NaN is equal to nothing, or, with `nanEqual`, to NaN; an
+/// infinity to itself. Other types are equal bit by bit. Throws UsageError if
+/// types or shapes differ.
 Comparison compare(const std::string &name, const Tensor &got,
                    const Tensor &expected, const Tolerance &tolerance);
 

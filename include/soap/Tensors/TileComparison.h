@@ -69,9 +69,10 @@ struct TileComparison {
 ///   larger one of `scale` and the root mean square of the tile, and
 /// - no element differs by more than 100 * `relative` times the larger one of
 ///   `scale` and its own magnitude;
-/// where `scale` is below `absolute`, if no element differs by more than
-/// `absolute`. NaN equals NaN, and an infinity itself: what a strategy must not
-/// change. Other types are equal bit by bit.
+/// (`relative` as Tolerance::relativeOf() has it); where `scale` is below
+/// `absolute`, if no element differs by more than `absolute`. NaN equals NaN,
+/// and an infinity itself: what a strategy must not change. Other types are
+/// equal bit by bit.
 TileComparison compareTile(const soap_tile &tile, const Tensor &expected,
                            double scale, const Tolerance &tolerance);
 

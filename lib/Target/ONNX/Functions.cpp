@@ -225,19 +225,27 @@ std::optional<std::vector<std::string>>
 GraphImporter::importSubgraph(const NodeProto &node, const GraphProto &graph,
                               llvm::ArrayRef<std::string> operands,
                               const std::vector<bool> &isRead) {
-  if (static_cast<size_t>(graph.input_size()) != operands.size() ||
+  // Initializers may be listed, too, as IR version 3 wants them to be.
+  llvm::StringSet<> initializers;
+  for (const TensorProto &tensor : graph.initializer())
+    initializers.insert(tensor.name());
+  std::vector<std::string> inputs;
+  for (const onnx::ValueInfoProto &input : graph.input())
+    if (!initializers.contains(input.name()))
+      inputs.push_back(input.name());
+  if (inputs.size() != operands.size() ||
       static_cast<size_t>(graph.output_size()) != isRead.size()) {
     addProblem(node, "expected a subgraph of " + llvm::Twine(operands.size()) +
                          " inputs and " + llvm::Twine(isRead.size()) +
-                         " outputs, got: " + llvm::Twine(graph.input_size()) +
+                         " outputs, got: " + llvm::Twine(inputs.size()) +
                          " and " + llvm::Twine(graph.output_size()));
     return std::nullopt;
   }
   if (!countInlined(node, graph.node_size() + graph.initializer_size()))
     return std::nullopt;
   Renaming names;
-  for (int i = 0; i != graph.input_size(); ++i)
-    names[graph.input(i).name()] = operands[static_cast<size_t>(i)];
+  for (auto [input, operand] : llvm::zip_equal(inputs, operands))
+    names[input] = operand;
   auto unique = [&](llvm::StringRef name) {
     return uniqueTensorName(node, name);
   };

@@ -137,8 +137,13 @@ bool GraphImporter::checkNode(const NodeProto &node) {
                                     " are not supported");
     return false;
   }
-  if (opset() < entry->since && entry->since > 7)
-    addProblem(node, "the operator is not part of this operator set");
+  if (opset() < entry->since && entry->since > 7) {
+    addProblem(node, "expected operator set " + llvm::Twine(entry->since) +
+                         " or newer for this operator, got: an older one; "
+                         "convert the model, for instance with "
+                         "onnx.version_converter");
+    return false;
+  }
   size_t inputs = static_cast<size_t>(node.input_size());
   if (inputs < entry->minInputs || inputs > entry->maxInputs)
     addProblem(node, "expected " + llvm::Twine(entry->minInputs) + " to " +

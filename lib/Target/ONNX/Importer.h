@@ -74,6 +74,9 @@ private:
   llvm::Error importInput(const onnx::ValueInfoProto &input);
   /// The sizes of an input, and which dimensions are the batch. Dimensions
   /// without a size go to `missingDims`.
+  /// Whether an input has a symbol as its batch: sizes that are fixed beside it
+  /// are not batches, unless --batch-dim says so.
+  bool hasBatchSymbol() const;
   llvm::Error resolveShape(const onnx::ValueInfoProto &input, Shape &shape,
                            llvm::SmallVectorImpl<int64_t> &sampleDims);
   llvm::Error bindInput(const std::string &name, llvm::StringRef file);
@@ -126,9 +129,10 @@ private:
     return it == scope_->sets.end() ? 0 : it->second;
   }
 
-  /// Operators that operator set 6 defines otherwise (OldForms.cpp). False if
-  /// `node` is none.
+  /// Operators that operator set 6 defines otherwise, and Upsample before set 9
+  /// (OldForms.cpp). False if `node` is none.
   bool importOldForm(const onnx::NodeProto &node);
+  void importOldUpsample(onnx::NodeProto node);
 
   /// False if `node` has results with elements (Empty.cpp).
   bool importEmpty(const onnx::NodeProto &node);

@@ -92,6 +92,17 @@ llvm::Error GraphImporter::importInputs() {
                    missingDims_);
 }
 
+bool GraphImporter::hasBatchSymbol() const {
+  return llvm::any_of(
+      model_.graph().input(), [&](const onnx::ValueInfoProto &input) {
+        auto asked = options_.batchDims.find(input.name());
+        int64_t at = asked == options_.batchDims.end() ? 0 : asked->second;
+        const auto &shape = input.type().tensor_type().shape();
+        return at >= 0 && at < shape.dim_size() &&
+               !shape.dim(static_cast<int>(at)).has_dim_value();
+      });
+}
+
 llvm::Error GraphImporter::resolveShape(const onnx::ValueInfoProto &input,
                                         Shape &shape,
                                         SmallVectorImpl<int64_t> &sampleDims) {
@@ -121,7 +132,9 @@ llvm::Error GraphImporter::resolveShape(const onnx::ValueInfoProto &input,
     int64_t size = 0;
     if (dim.has_dim_value()) {
       size = dim.dim_value();
-      if (isBatch && options_.batch && *options_.batch != size) {
+      bool isAsked = batchDimOption != options_.batchDims.end();
+      if (isBatch && options_.batch && *options_.batch != size &&
+          (isAsked || !hasBatchSymbol())) {
         if (oldBatch_ && *oldBatch_ != size)
           return makeError("expected one batch size to replace, got: " +
                            llvm::Twine(*oldBatch_) + " and " +

@@ -42,7 +42,38 @@ static bool broadcasts(llvm::StringRef op) {
       .Default(false);
 }
 
+/// Scales are an attribute before operator set 9, and an operand since.
+void GraphImporter::importOldUpsample(NodeProto node) {
+  NodeProto scales;
+  scales.set_op_type("Constant");
+  scales.add_output(uniqueTensorName(node, "scales"));
+  auto &attributes = *node.mutable_attribute();
+  for (auto it = attributes.begin(); it != attributes.end(); ++it)
+    if (it->name() == "scales") {
+      AttributeProto &value = *scales.add_attribute();
+      value.set_name("value");
+      value.set_type(AttributeProto::TENSOR);
+      TensorProto &tensor = *value.mutable_t();
+      tensor.set_data_type(TensorProto::FLOAT);
+      tensor.add_dims(it->floats_size());
+      *tensor.mutable_float_data() = it->floats();
+      attributes.erase(it);
+      break;
+    }
+  node.add_input(scales.output(0));
+  NodeScope scope = *scope_;
+  scope.sets[""] = 9;
+  std::vector<NodeProto> nodes = {std::move(scales), std::move(node)};
+  importBody(std::move(nodes), std::move(scope));
+}
+
 bool GraphImporter::importOldForm(const NodeProto &old) {
+  if (isStandard(old) && old.op_type() == "Upsample" && opset() >= 7 &&
+      opset() < 9) {
+    if (checkValid(old))
+      importOldUpsample(old);
+    return true;
+  }
   if (opset() > 6 || !isStandard(old))
     return false;
   if (opset() < 6 && !isUnchanged(old.op_type(), opset(), 6)) {

@@ -115,6 +115,16 @@ def nothing_summed():
         }""")
 
 
+def listed_initializers():
+    """A loop whose body lists its initializer as an input, as IR version 3 has it."""
+    made = loops()
+    body = made.graph.node[2].attribute[0].g
+    body.initializer.append(numpy_helper.from_array(np.float32([1, 2, 3]), "weight"))
+    body.input.append(helper.make_tensor_value_info("weight", TensorProto.FLOAT, [3]))
+    body.node[0].input[1] = "weight"
+    return made
+
+
 def scans():
     """Both directions, other axes, and a state."""
     body = helper.make_graph(

@@ -107,6 +107,11 @@ def batch_stuck():
     )
 
 
+def batch_symbol():
+    """The batch is a symbol; what is added to it has one row for all samples."""
+    return model([node("Add", "x mean", "y")], {"x": ["N", 3], "mean": [1, 3]}, {"y": None})
+
+
 def symbols():
     return model(
         [node("Relu", "x", "y")], {"x": ["N", "T", None, 3]}, {"y": None}

@@ -99,6 +99,13 @@ def resize_opset11():
          for n, v in [("region", []), *scales.items()]], opset=11)
 
 
+def upsample_opset7():
+    return model(
+        [node("Upsample", "x", mode, mode=mode, scales=[1.0, 1.0, 2.0, 3.0])
+         for mode in ("nearest", "linear")],
+        {"x": [1, 2, 6, 4]}, {"nearest": None, "linear": None}, opset=7)
+
+
 def resize_opset10():
     """Rounds up where it makes smaller, down where it makes larger."""
     scales = {"smaller": [1, 1, 0.75, 0.6], "mixed": [1, 1, 1.5, 0.5]}
