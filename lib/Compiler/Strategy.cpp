@@ -163,9 +163,10 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
   std::vector<std::string> mistakes;
   FailureOr<ChosenStrategy> chosen = mlir::failure();
   {
-    // Where nothing fits into memory, values may be made again.
+    // Where nothing fits into memory, values may be made again, or less be set
+    // aside.
     std::optional<ScopedDiagnosticHandler> handler;
-    if (searches && recomputesAsNeeded())
+    if (searches && (recomputesAsNeeded() || !reserved_.empty()))
       handler.emplace(&context_, [&](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
           return mlir::failure();
@@ -174,6 +175,15 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
       });
     chosen = isFound ? FailureOr<ChosenStrategy>(std::move(*measuredChoice_))
                      : chooseStrategy(problem, requestOf(name), loc);
+    // What is set aside is what the library needed for a strategy that did not
+    // fit. Others need less.
+    constexpr int64_t little = int64_t{1} << 20;
+    while (failed(chosen) && searches && !cancelled_ && !reserved_.empty()) {
+      mistakes.clear();
+      for (auto it = reserved_.begin(); it != reserved_.end();)
+        it = (it->second /= 2) < little ? reserved_.erase(it) : std::next(it);
+      chosen = chooseStrategy(problem, requestOf(name), loc);
+    }
   }
   measuredChoice_.reset();
   if (succeeded(chosen) && (chosen->search || isFound))
