@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CPU/CPUKernels.h"
 #include "CPU/NarrowFloats.h"
 #include "CPU/RowsLoops.h"
+#include "NoStream.h"
 #include "soap/Runtime/NativeKernel.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -83,4 +85,68 @@ TEST(FewRows, AllLoops) {
           for (int64_t gap : {0, 3})
             for (bool isNarrow : {false, true})
               check(*loops, rows, columns, sum, gap, isNarrow);
+}
+
+/// The kernel of a product of `rows` rows with a factor whose columns lie
+/// behind each other; null if it is not of few rows.
+static std::unique_ptr<Kernel> makeFewRows(int64_t rows, int64_t columns,
+                                           int64_t sum, bool hasBias) {
+  namespace fb = soap::fb;
+  fb::MatMulT op;
+  op.transpose_b = true;
+  op.bias = hasBias;
+  fb::KernelT kernel;
+  kernel.key = "product";
+  kernel.op.Set(std::move(op));
+  auto add = [](auto &list, std::vector<int64_t> shape) {
+    list.push_back(std::make_unique<fb::TensorTypeT>());
+    list.back()->shape = std::move(shape);
+  };
+  add(kernel.operands, {rows, sum});
+  add(kernel.operands, {columns, sum});
+  if (hasBias)
+    add(kernel.operands, {columns});
+  add(kernel.results, {rows, columns});
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::Kernel::Pack(builder, &kernel));
+  return makeRowKernel(
+      *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()));
+}
+
+// With AVX2 alone, factors that no cache holds are multiplied by a few rows as
+// they are, and one row is on every processor.
+TEST(FewRows, AsKernels) {
+  if (!rowsLoops())
+    GTEST_SKIP() << "the processor has no loops";
+  bool areWide = rowsLoops()->width > 8;
+  constexpr int64_t sum = 1030, columns = 2050;
+  std::mt19937 random(7);
+  std::vector<float> b = numbers(columns * sum, random),
+                     bias = numbers(columns, random);
+  auto pointer = [](std::vector<float> &values) {
+    return DevicePointer(reinterpret_cast<char *>(values.data()));
+  };
+  for (int64_t rows : {1, 2, 5, 16, 17})
+    for (bool hasBias : {false, true}) {
+      auto kernel = makeFewRows(rows, columns, sum, hasBias);
+      ASSERT_EQ(kernel != nullptr, rows == 1 || (!areWide && rows <= 16))
+          << rows;
+      EXPECT_EQ(makeFewRows(rows, columns / 2, sum, hasBias) != nullptr,
+                rows == 1);
+      if (!kernel)
+        continue;
+      std::vector<float> a = numbers(rows * sum, random),
+                         c = numbers(rows * columns, random), expected = c;
+      for (size_t i = 0; i != expected.size(); ++i)
+        expected[i] = hasBias ? bias[i % static_cast<size_t>(columns)] : 0.0F;
+      soap_plain_product(rows, columns, sum, a.data(), sum, 1, b.data(), 1, sum,
+                         expected.data(), columns);
+      Binding binding;
+      binding.operands = {pointer(a), pointer(b), pointer(bias)};
+      binding.results = {pointer(c)};
+      soap::test::NoStream stream;
+      kernel->bind(binding)->enqueue(stream);
+      for (size_t i = 0; i != c.size(); ++i)
+        ASSERT_NEAR(c[i], expected[i], 2e-4) << i << " of " << rows << " rows";
+    }
 }

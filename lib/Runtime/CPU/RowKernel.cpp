@@ -16,6 +16,7 @@
 #include "CPU/FewRows.h"
 #include "CPU/NarrowFloats.h"
 #include "CPU/RowsLoops.h"
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -24,7 +25,7 @@ using namespace soap::runtime;
 
 namespace {
 struct RowShape {
-  int64_t sum, columns;
+  int64_t rows, sum, columns;
   bool hasBias;  ///< One number per column.
   bool isNarrow; ///< Both factors are bf16.
 };
@@ -40,21 +41,24 @@ public:
 
   void enqueue(Stream &) override {
     auto columns = static_cast<size_t>(shape_.columns);
-    if (bias_)
-      std::memmove(c_, bias_, columns * sizeof(float));
-    else
-      std::memset(c_, 0, columns * sizeof(float));
+    for (int64_t row = 0; row != shape_.rows; ++row) {
+      float *to = c_ + row * shape_.columns;
+      if (bias_)
+        std::memmove(to, bias_, columns * sizeof(float));
+      else
+        std::memset(to, 0, columns * sizeof(float));
+    }
     if (!shape_.isNarrow) {
       multiplyFewRows(RowsProduct{
-          1, shape_.columns, shape_.sum, reinterpret_cast<const float *>(a_),
-          shape_.sum, reinterpret_cast<const float *>(b_), shape_.sum, c_,
-          shape_.columns});
+          shape_.rows, shape_.columns, shape_.sum,
+          reinterpret_cast<const float *>(a_), shape_.sum,
+          reinterpret_cast<const float *>(b_), shape_.sum, c_, shape_.columns});
       return;
     }
     widenFloats(fb::ElementType::BF16, reinterpret_cast<const uint16_t *>(a_),
-                wide_, static_cast<size_t>(shape_.sum));
-    multiplyFewRows(NarrowRowsProduct{1, shape_.columns, shape_.sum, wide_,
-                                      shape_.sum,
+                wide_, static_cast<size_t>(shape_.rows * shape_.sum));
+    multiplyFewRows(NarrowRowsProduct{shape_.rows, shape_.columns, shape_.sum,
+                                      wide_, shape_.sum,
                                       reinterpret_cast<const uint16_t *>(b_),
                                       shape_.sum, c_, shape_.columns});
   }
@@ -78,7 +82,8 @@ public:
   }
   size_t scratchpadBytes() const override {
     return shape_.isNarrow
-               ? alignedBytes(static_cast<size_t>(shape_.sum) * sizeof(float))
+               ? alignedBytes(static_cast<size_t>(shape_.rows * shape_.sum) *
+                              sizeof(float))
                : 0;
   }
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
@@ -112,8 +117,9 @@ static std::optional<RowShape> rowShape(const fb::Kernel &kernel) {
   if (b.size() != 2 || a.empty() || c.empty() ||
       kernel.results()->Get(0)->element() != fb::ElementType::F32)
     return std::nullopt;
-  RowShape shape{b[1], b[0], op->bias(), isNarrow};
-  if (elementCount(a) != shape.sum || elementCount(c) != shape.columns ||
+  RowShape shape{elementCount(c) / std::max<int64_t>(c.back(), 1), b[1], b[0],
+                 op->bias(), isNarrow};
+  if (a.back() != shape.sum || elementCount(a) != shape.rows * shape.sum ||
       c.back() != shape.columns || shape.sum == 0 || shape.columns == 0)
     return std::nullopt;
   if (op->bias() && elementCount(toVector(
@@ -122,7 +128,19 @@ static std::optional<RowShape> rowShape(const fb::Kernel &kernel) {
   return shape;
 }
 
+/// Of one row the memory that the factor lies in is the limit. With AVX2 alone
+/// it is for a few rows, too, of a factor that no cache holds: oneDNN's kernels
+/// wait for it.
+static bool isFastest(const RowShape &shape, const RowsLoops &loops) {
+  constexpr int64_t fewRows = 16, manyElements = int64_t{2} << 20;
+  return shape.rows == 1 ||
+         (loops.width == 8 && !shape.isNarrow && shape.rows <= fewRows &&
+          shape.sum * shape.columns >= manyElements);
+}
+
 std::unique_ptr<Kernel> runtime::makeRowKernel(const fb::Kernel &kernel) {
   std::optional<RowShape> shape = rowsLoops() ? rowShape(kernel) : std::nullopt;
-  return shape ? std::make_unique<RowKernel>(*shape) : nullptr;
+  return shape && isFastest(*shape, *rowsLoops())
+             ? std::make_unique<RowKernel>(*shape)
+             : nullptr;
 }
