@@ -1,4 +1,4 @@
-//===- RowKernel.cpp - Products of one row --------------------------------===//
+//===- RowKernel.cpp - Products of one row, or of a few -------------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,8 @@
 // A product of one row reads every weight once: it takes as long as memory or
 // a cache gives them. So they are read as they are, by the loops that recurrent
 // layers use, in place of a reordered copy of oneDNN's. Of two factors of bf16
-// the row is widened first.
+// the row is widened first. With AVX2 alone a few rows wait for memory as well,
+// where the weights are in no cache.
 //
 //===----------------------------------------------------------------------===//
 
