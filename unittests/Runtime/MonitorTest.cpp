@@ -235,12 +235,15 @@ TEST(Monitor, SigtermEndsAProgramThatOnlyListens) {
 // Whether the launcher has ended rank 0 before it could say goodbye.
 TEST(Monitor, WhoLeavesAtTheLaunchersWordMissesNobody) {
   for (bool terminates : {false, true}) {
-    Child child([](const std::string &invitation) -> int {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    Child child([&](const std::string &invitation) -> int {
       std::atomic<bool> missed{false};
       Monitor monitor(
           Launch{Launch::Means::Mpi, 1, 2, true, ""}, 10,
           [&](const std::string &) { missed = true; }, /*exits=*/false);
       monitor.join(invitation);
+      (void)!write(ends[1], "!", 1);
       monitor.leave();
       // As a program does: its end is the monitor's.
       _exit(missed ? 1 : 0);
@@ -248,7 +251,11 @@ TEST(Monitor, WhoLeavesAtTheLaunchersWordMissesNobody) {
     auto zero = std::make_unique<Rank>(0, 2, 10);
     child.invite(zero->monitor.invite());
     zero->monitor.introduce({{"a", 10}, {"b", child.pid}});
-    // It leaves.
+    // It leaves, once it is there.
+    close(ends[1]);
+    char there;
+    EXPECT_EQ(read(ends[0], &there, 1), 1);
+    close(ends[0]);
     usleep(500'000);
     if (terminates)
       kill(child.pid, SIGTERM);

@@ -15,8 +15,11 @@ namespace soap::tensors {
 struct Tolerance {
   double relative = 1e-4, absolute = 1e-5;
 
-  /// `relative`, but at least as much as rounding to a type of 16 bits changes.
+  /// `relative`, but at least as much as rounding to a type of 16 bits changes,
+  /// unless less than the default is asked for.
   double relativeOf(soap_element element) const {
+    if (relative < Tolerance().relative)
+      return relative;
     double rounding = element == SOAP_F16    ? 0x1p-10
                       : element == SOAP_BF16 ? 0x1p-7
                                              : 0;

@@ -46,6 +46,24 @@ bool runtime::hasVectorFollowers(const fb::Kernel &kernel) {
   return true;
 }
 
+bool runtime::isOfF32(const fb::Kernel &kernel, size_t own) {
+  auto isF32 = [](const fb::TensorType *type) {
+    return type->element() == fb::ElementType::F32;
+  };
+  for (const fb::TensorType *operand : items(kernel.operands()))
+    if (!isF32(operand))
+      return false;
+  return items(kernel.operands()).size() == own + followerOperands(kernel) &&
+         isF32(kernel.results()->Get(0));
+}
+
+bool runtime::touchesChannelsLast(const fb::Kernel &kernel) {
+  auto isLast = [](const fb::TensorType *type) {
+    return type->order() == fb::ElementOrder::ChannelsLast;
+  };
+  return isLast(kernel.operands()->Get(0)) || isLast(kernel.results()->Get(0));
+}
+
 static VectorFollower::Reads readsOf(const fb::Kernel &kernel,
                                      const fb::Follower &follower) {
   if (!hasOperand(follower.kind()))

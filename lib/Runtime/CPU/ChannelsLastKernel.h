@@ -46,6 +46,13 @@ public:
 /// Whether loops apply all followers of a kernel.
 bool hasVectorFollowers(const fb::Kernel &kernel);
 
+/// Whether all operands and the result are f32, and `own` operands are not
+/// those of followers.
+bool isOfF32(const fb::Kernel &kernel, size_t own);
+
+/// Whether the source or the result has channels last.
+bool touchesChannelsLast(const fb::Kernel &kernel);
+
 /// The kernel of a convolution whose followers are such.
 std::unique_ptr<Kernel>
 makeChannelsLastKernel(const fb::Kernel &kernel,

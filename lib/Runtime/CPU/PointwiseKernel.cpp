@@ -19,18 +19,6 @@ using namespace soap::runtime;
 // Which convolutions
 //===----------------------------------------------------------------------===//
 
-/// Whether all operands and the result are f32, and the operation has as many
-/// operands as it says.
-static bool hasTypes(const fb::Kernel &kernel, const fb::Conv &op) {
-  auto operands = items(kernel.operands());
-  size_t own = operands.size() - followerOperands(kernel);
-  for (const auto *type : operands)
-    if (type->element() != fb::ElementType::F32)
-      return false;
-  return own == (op.bias() ? 3u : 2u) &&
-         kernel.results()->Get(0)->element() == fb::ElementType::F32;
-}
-
 /// Whether a convolution reads one pixel per result, and none beside the
 /// source.
 static bool readsPixels(const fb::Conv &op, const Shape &x, const Shape &w,
@@ -51,7 +39,8 @@ static bool readsPixels(const fb::Conv &op, const Shape &x, const Shape &w,
 std::optional<PointwiseShape>
 runtime::pointwiseShape(const fb::Kernel &kernel) {
   const fb::Conv *op = kernel.op_as_Conv();
-  if (!op || !hasTypes(kernel, *op) || !hasVectorFollowers(kernel))
+  if (!op || !isOfF32(kernel, op->bias() ? 3 : 2) ||
+      !hasVectorFollowers(kernel))
     return std::nullopt;
   Shape x = toVector(kernel.operands()->Get(0)->shape());
   Shape w = toVector(kernel.operands()->Get(1)->shape());
@@ -210,14 +199,10 @@ runtime::makePointwiseKernel(const fb::Kernel &kernel,
   const PointwiseLoops *loops = pointwiseLoops();
   std::optional<PointwiseShape> shape =
       loops ? pointwiseShape(kernel) : std::nullopt;
-  auto isLast = [](const fb::TensorType *type) {
-    return type->order() == fb::ElementOrder::ChannelsLast;
-  };
   // Of filters that fill less than half a vector, most products are of zeros.
   if (!shape || (shape->groups == 1 && !waitsForWeights(*shape, *loops)) ||
       2 * shape->filters < loops->width || constant.size() < 2 ||
-      !constant[1] ||
-      !(isLast(kernel.operands()->Get(0)) || isLast(kernel.results()->Get(0))))
+      !constant[1] || !touchesChannelsLast(kernel))
     return nullptr;
   return makePointwiseKernel(kernel, *shape, *loops, threadCount());
 }

@@ -20,20 +20,6 @@ using namespace soap::runtime;
 // Which convolutions
 //===----------------------------------------------------------------------===//
 
-/// Whether operands and result are f32, and there are as many operands as the
-/// operation says.
-static bool hasTypes(const fb::Kernel &kernel, const fb::Conv &op) {
-  auto operands = items(kernel.operands());
-  size_t own = operands.size() - followerOperands(kernel);
-  auto isF32 = [](const fb::TensorType *type) {
-    return type->element() == fb::ElementType::F32;
-  };
-  return own == (op.bias() ? 3u : 2u) &&
-         std::all_of(kernel.operands()->begin(), kernel.operands()->end(),
-                     isF32) &&
-         isF32(kernel.results()->Get(0));
-}
-
 /// Whether strides and gaps are those of a shape, and all windows lie within
 /// the source and its pads, of which those to the left are narrower than a
 /// window.
@@ -58,7 +44,7 @@ static bool hasWindows(const fb::Conv &op, const Shape &x, const Shape &w,
 
 std::optional<StridedShape> runtime::stridedShape(const fb::Kernel &kernel) {
   const fb::Conv *op = kernel.op_as_Conv();
-  if (!op || op->groups() != 1 || !hasTypes(kernel, *op) ||
+  if (!op || op->groups() != 1 || !isOfF32(kernel, op->bias() ? 3 : 2) ||
       !hasVectorFollowers(kernel))
     return std::nullopt;
   Shape x = toVector(kernel.operands()->Get(0)->shape());
@@ -276,13 +262,8 @@ runtime::makeStridedKernel(const fb::Kernel &kernel,
   const PointwiseLoops *loops = pointwiseLoops();
   std::optional<StridedShape> shape =
       loops ? stridedShape(kernel) : std::nullopt;
-  auto isLast = [](const fb::TensorType *type) {
-    return type->order() == fb::ElementOrder::ChannelsLast;
-  };
   bool constantWeights = constant.size() > 1 && constant[1];
-  if (!shape ||
-      !(isLast(kernel.operands()->Get(0)) ||
-        isLast(kernel.results()->Get(0))) ||
+  if (!shape || !touchesChannelsLast(kernel) ||
       !isFaster(*shape, constantWeights, *loops, threadCount()))
     return nullptr;
   return makeStridedKernel(kernel, *shape, *loops, threadCount(),

@@ -19,20 +19,6 @@ using namespace soap::runtime;
 // Which convolutions
 //===----------------------------------------------------------------------===//
 
-/// Whether operands and result are f32, and there are as many operands as the
-/// operation says.
-static bool hasTypes(const fb::Kernel &kernel, const fb::ConvBackward &op) {
-  auto operands = items(kernel.operands());
-  size_t own = operands.size() - followerOperands(kernel);
-  auto isF32 = [](const fb::TensorType *type) {
-    return type->element() == fb::ElementType::F32;
-  };
-  return own == (op.bias() ? 3u : 2u) &&
-         std::all_of(kernel.operands()->begin(), kernel.operands()->end(),
-                     isF32) &&
-         isF32(kernel.results()->Get(0));
-}
-
 /// Whether windows [w...] of pixels y are all of x, each element once.
 static bool areSideBySide(const fb::ConvBackward &op, const Shape &y,
                           const Shape &w, const Shape &x) {
@@ -50,7 +36,7 @@ static bool areSideBySide(const fb::ConvBackward &op, const Shape &y,
 std::optional<TransposedShape>
 runtime::transposedShape(const fb::Kernel &kernel) {
   const fb::ConvBackward *op = kernel.op_as_ConvBackward();
-  if (!op || op->of_filter() || !hasTypes(kernel, *op) ||
+  if (!op || op->of_filter() || !isOfF32(kernel, op->bias() ? 3 : 2) ||
       !hasVectorFollowers(kernel))
     return std::nullopt;
   Shape y = toVector(kernel.operands()->Get(0)->shape());
@@ -183,13 +169,9 @@ runtime::makeTransposedKernel(const fb::Kernel &kernel,
   const PointwiseLoops *loops = pointwiseLoops();
   std::optional<TransposedShape> shape =
       loops ? transposedShape(kernel) : std::nullopt;
-  auto isLast = [](const fb::TensorType *type) {
-    return type->order() == fb::ElementOrder::ChannelsLast;
-  };
   // Of filters that fill less than half a vector, most products are of zeros.
   if (!shape || 2 * shape->filters < loops->width || constant.size() < 2 ||
-      !constant[1] ||
-      !(isLast(kernel.operands()->Get(0)) || isLast(kernel.results()->Get(0))))
+      !constant[1] || !touchesChannelsLast(kernel))
     return nullptr;
   return makeTransposedKernel(kernel, *shape, *loops, threadCount());
 }

@@ -132,6 +132,7 @@ private:
   /// Operators that operator set 6 defines otherwise, and Upsample before set 9
   /// (OldForms.cpp). False if `node` is none.
   bool importOldForm(const onnx::NodeProto &node);
+  /// An Upsample of operator set 7 or 8.
   void importOldUpsample(onnx::NodeProto node);
 
   /// False if `node` has results with elements (Empty.cpp).

@@ -210,7 +210,10 @@ bool BoxCopyAttr::fits(ArrayRef<int64_t> fromShape,
   for (auto [d, size] : llvm::enumerate(getSizes())) {
     if (size == 0)
       continue;
-    int64_t last = getFrom()[d] + (size - 1) * getSteps()[d];
+    int64_t last;
+    if (__builtin_mul_overflow(size - 1, getSteps()[d], &last) ||
+        __builtin_add_overflow(last, getFrom()[d], &last))
+      return false;
     if (std::min(getFrom()[d], last) < 0 ||
         std::max(getFrom()[d], last) >= fromShape[d] || getTo()[d] < 0 ||
         size > toShape[d] || getTo()[d] > toShape[d] - size)
