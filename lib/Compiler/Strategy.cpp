@@ -176,9 +176,10 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
     chosen = isFound ? FailureOr<ChosenStrategy>(std::move(*measuredChoice_))
                      : chooseStrategy(problem, requestOf(name), loc);
     // What is set aside is what the library needed for a strategy that did not
-    // fit. Others need less.
+    // fit. Others need less. (Where values may be made again, they are.)
     constexpr int64_t little = int64_t{1} << 20;
-    while (failed(chosen) && searches && !cancelled_ && !reserved_.empty()) {
+    while (failed(chosen) && searches && !recomputesAsNeeded() && !cancelled_ &&
+           !reserved_.empty()) {
       mistakes.clear();
       for (auto it = reserved_.begin(); it != reserved_.end();)
         it = (it->second /= 2) < little ? reserved_.erase(it) : std::next(it);

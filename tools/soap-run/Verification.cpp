@@ -62,11 +62,14 @@ void Verification::runReference(
   reference.step();
   for (size_t i = 0; i != reference.outputs().size(); ++i)
     addPort(reference.outputs()[i], reference.output(i)).output = true;
+  bool areNarrow = false; // Values before this one.
   for (Value &value : values_) {
-    // What is made of 16-bit floats is as far apart as they are.
-    if (value.tensor.element == SOAP_F16 || value.tensor.element == SOAP_BF16)
-      tolerance_.relative =
-          std::max(tolerance_.relative, tolerance_.relativeOf(SOAP_F16));
+    // What may be made of 16-bit floats is as far apart as they are.
+    areNarrow |=
+        value.tensor.element == SOAP_F16 || value.tensor.element == SOAP_BF16;
+    value.tolerance = tolerance_;
+    if (areNarrow)
+      value.tolerance.relative = tolerance_.relativeOf(SOAP_F16);
     value.known = covers(value.boxes, value.tensor.shape);
     value.scale = rootMeanSquare(value.tensor);
   }
@@ -208,7 +211,7 @@ void Verification::compare(const soap_tile &tile, size_t index) {
   Difference difference;
   if (alike && !tile.parts_held)
     difference.comparison =
-        compareTile(tile, value.tensor, value.scale, tolerance_);
+        compareTile(tile, value.tensor, value.scale, value.tolerance);
   const TileComparison &comparison = difference.comparison;
 
   std::lock_guard<std::mutex> lock(mutex_);

@@ -57,6 +57,7 @@ private:
     std::vector<Box> boxes; ///< What is known of `tensor`.
     bool known = false;     ///< All of it is.
     double scale = 0;       ///< Its root mean square.
+    Tolerance tolerance;
   };
 
   /// What the devices of the model hold of it.

@@ -90,9 +90,11 @@ TEST(FewRows, AllLoops) {
 /// The kernel of a product of `rows` rows with a factor whose columns lie
 /// behind each other; null if it is not of few rows.
 static std::unique_ptr<Kernel> makeFewRows(int64_t rows, int64_t columns,
-                                           int64_t sum, bool hasBias) {
+                                           int64_t sum, bool hasBias,
+                                           bool transposeA = false) {
   namespace fb = soap::fb;
   fb::MatMulT op;
+  op.transpose_a = transposeA;
   op.transpose_b = true;
   op.bias = hasBias;
   fb::KernelT kernel;
@@ -102,7 +104,10 @@ static std::unique_ptr<Kernel> makeFewRows(int64_t rows, int64_t columns,
     list.push_back(std::make_unique<fb::TensorTypeT>());
     list.back()->shape = std::move(shape);
   };
-  add(kernel.operands, {rows, sum});
+  if (transposeA)
+    add(kernel.operands, {sum, rows});
+  else
+    add(kernel.operands, {rows, sum});
   add(kernel.operands, {columns, sum});
   if (hasBias)
     add(kernel.operands, {columns});
@@ -119,6 +124,10 @@ TEST(FewRows, AsKernels) {
   if (!rowsLoops())
     GTEST_SKIP() << "the processor has no loops";
   bool areWide = rowsLoops()->width > 8;
+  // A column is a row, columns are not.
+  EXPECT_TRUE(makeFewRows(1, 100, 512, false, /*transposeA=*/true));
+  EXPECT_FALSE(makeFewRows(16, 140000, 16, false, /*transposeA=*/true));
+  EXPECT_EQ(makeFewRows(16, 140000, 16, false) != nullptr, !areWide);
   constexpr int64_t sum = 1030, columns = 2050;
   std::mt19937 random(7);
   std::vector<float> b = numbers(columns * sum, random),

@@ -466,7 +466,11 @@ soap::nativeKernelExtents(ModuleOp kernels) {
       return failure();
     NativeKernelExtents &kernel = result.emplace_back();
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
-      auto memref = cast<MemRefType>(type);
+      auto memref = dyn_cast<MemRefType>(type);
+      if (!memref)
+        return function.emitError("expected dense buffers as arguments of a "
+                                  "native kernel, got: ")
+               << type;
       auto dims = function.getArgAttrOfType<DenseI64ArrayAttr>(
           index, native::sizesAttr);
       NativeKernelExtents::Buffer &buffer = kernel.buffers.emplace_back();

@@ -323,10 +323,11 @@ private:
     const auto &[planes, lines, columns] = product_.positions;
     int64_t window = planes.window;
     auto fits = [&] { return window * plane() <= mostElements; };
-    blockColumns_ = columns.outputs;
+    blockColumns_ = std::max<int64_t>(1, columns.outputs);
     while (!fits() && blockColumns_ > fewColumns)
       blockColumns_ = divideUp(blockColumns_, 2);
-    for (blockLines_ = lines.outputs; !fits() && blockLines_ > 1;)
+    blockLines_ = std::max<int64_t>(1, lines.outputs);
+    while (!fits() && blockLines_ > 1)
       blockLines_ = divideUp(blockLines_, 2);
     double most = product_.products() / leastProducts;
     parts_ = std::clamp<int64_t>(most < static_cast<double>(threads)
@@ -337,7 +338,7 @@ private:
       blockLines_ = divideUp(blockLines_, 2);
     while (items() < parts_ && blockColumns_ > 1)
       blockColumns_ = divideUp(blockColumns_, 2);
-    parts_ = std::min(parts_, items());
+    parts_ = std::clamp<int64_t>(items(), 1, parts_);
   }
 
   /// The weights of the pieces in their order; beside them, the elements of a

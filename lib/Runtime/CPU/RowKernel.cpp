@@ -96,8 +96,8 @@ private:
 };
 } // namespace
 
-/// The product that a kernel is, if it is one of f32 or bf16 with one row, a
-/// second factor whose columns lie behind each other, and a result of f32.
+/// The product that a kernel is, if it is one of f32 or bf16 whose rows, and
+/// the second factor's columns, lie behind each other, with a result of f32.
 static std::optional<RowShape> rowShape(const fb::Kernel &kernel) {
   const fb::MatMul *op = kernel.op_as_MatMul();
   if (!op || !op->transpose_b() || op->alpha() != 1 ||
@@ -120,7 +120,10 @@ static std::optional<RowShape> rowShape(const fb::Kernel &kernel) {
     return std::nullopt;
   RowShape shape{elementCount(c) / std::max<int64_t>(c.back(), 1), b[1], b[0],
                  op->bias(), isNarrow};
-  if (a.back() != shape.sum || elementCount(a) != shape.rows * shape.sum ||
+  // One row lies like that even where it is a column.
+  bool areRows =
+      shape.rows == 1 || (!op->transpose_a() && a.back() == shape.sum);
+  if (!areRows || elementCount(a) != shape.rows * shape.sum ||
       c.back() != shape.columns || shape.sum == 0 || shape.columns == 0)
     return std::nullopt;
   if (op->bias() && elementCount(toVector(

@@ -47,6 +47,7 @@ Launch soap::runtime::currentLaunch() {
     if (names.means == Launch::Means::Tcp &&
         (!std::getenv("MASTER_ADDR") || !std::getenv("MASTER_PORT")))
       continue;
+    launch.isTold = true;
     launch.means = names.means;
     launch.rank = static_cast<uint32_t>(rank);
     launch.size = static_cast<uint32_t>(size);
@@ -64,18 +65,19 @@ Launch soap::runtime::currentLaunch() {
 /// For messages.
 static std::string valueOf(const char *variable) {
   const char *text = std::getenv(variable);
-  return text ? "'" + std::string(text) + "'" : "none";
+  return text && *text ? "'" + std::string(text) + "'" : "none";
 }
 
 void soap::runtime::checkLaunch() {
-  bool hasOthers = std::getenv("MASTER_ADDR") && std::getenv("MASTER_PORT") &&
-                   (std::getenv("RANK") || std::getenv("WORLD_SIZE"));
-  long rank = readVariable("RANK"), size = readVariable("WORLD_SIZE");
-  if (hasOthers && currentLaunch().size == 1 && !(rank >= 0 && rank < size))
+  std::string rank = valueOf("RANK"), size = valueOf("WORLD_SIZE");
+  bool isMeant = std::getenv("MASTER_ADDR") && std::getenv("MASTER_PORT") &&
+                 (rank != "none" || size != "none");
+  bool isAlone = rank == "none" && readVariable("WORLD_SIZE") == 1;
+  if (isMeant && !isAlone && !currentLaunch().isTold)
     invalid("expected RANK from 0 on and below WORLD_SIZE, the number of "
             "processes, in the environment beside MASTER_ADDR and "
             "MASTER_PORT, got: ",
-            valueOf("RANK"), " and ", valueOf("WORLD_SIZE"),
+            rank, " and ", size,
             "; start the processes with torchrun, or set both");
 }
 

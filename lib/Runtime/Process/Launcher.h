@@ -23,13 +23,14 @@ struct Launch {
   uint32_t rank = 0, size = 1;
   bool oneHost = true;   ///< All ranks run on this host.
   std::string jobFolder; ///< Of this run on this host; "" if unknown.
+  bool isTold = false;   ///< By a launcher.
 };
 
 /// Of this process. Without a launcher: rank 0 of 1.
 Launch currentLaunch();
 
-/// Throws where MASTER_ADDR and MASTER_PORT say that there are others, and the
-/// process has no rank among them.
+/// Throws where MASTER_ADDR, MASTER_PORT and RANK or WORLD_SIZE say that there
+/// are others, and no launcher says which of them the process is.
 void checkLaunch();
 
 std::string hostName();

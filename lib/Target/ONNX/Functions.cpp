@@ -231,7 +231,8 @@ GraphImporter::importSubgraph(const NodeProto &node, const GraphProto &graph,
     initializers.insert(tensor.name());
   std::vector<std::string> inputs;
   for (const onnx::ValueInfoProto &input : graph.input())
-    if (!initializers.contains(input.name()))
+    if (!initializers.contains(input.name()) ||
+        static_cast<size_t>(graph.input_size()) == operands.size())
       inputs.push_back(input.name());
   if (inputs.size() != operands.size() ||
       static_cast<size_t>(graph.output_size()) != isRead.size()) {

@@ -72,11 +72,11 @@ private:
   llvm::Error importInitializers();
   llvm::Error importInputs();
   llvm::Error importInput(const onnx::ValueInfoProto &input);
+  /// Whether --batch gives a size to the symbol of an input: sizes that are
+  /// fixed beside it are not batches, unless --batch-dim says so.
+  bool hasBatchSymbol() const;
   /// The sizes of an input, and which dimensions are the batch. Dimensions
   /// without a size go to `missingDims`.
-  /// Whether an input has a symbol as its batch: sizes that are fixed beside it
-  /// are not batches, unless --batch-dim says so.
-  bool hasBatchSymbol() const;
   llvm::Error resolveShape(const onnx::ValueInfoProto &input, Shape &shape,
                            llvm::SmallVectorImpl<int64_t> &sampleDims);
   llvm::Error bindInput(const std::string &name, llvm::StringRef file);

@@ -98,8 +98,11 @@ bool GraphImporter::hasBatchSymbol() const {
         auto asked = options_.batchDims.find(input.name());
         int64_t at = asked == options_.batchDims.end() ? 0 : asked->second;
         const auto &shape = input.type().tensor_type().shape();
+        auto dim = static_cast<int>(at);
         return at >= 0 && at < shape.dim_size() &&
-               !shape.dim(static_cast<int>(at)).has_dim_value();
+               !shape.dim(dim).has_dim_value() &&
+               !options_.dims.count(keyOfDim(input, dim)) &&
+               !options_.bindings.count(input.name());
       });
 }
 

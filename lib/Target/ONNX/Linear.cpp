@@ -26,6 +26,14 @@ static LogicalResult importScaledC(NodeContext &node,
   Body body(node);
   double beta = node.number("beta", 1);
   bool hasC = node.hasInput(2) && beta != 0;
+  if (hasC) {
+    auto whole = node.broadcast(node.shape(2), shape);
+    if (failed(whole))
+      return failure();
+    if (*whole != Shape(shape))
+      return node.fail("expected a C that broadcasts to " + toString(shape) +
+                       ", got: " + toString(node.shape(2)));
+  }
   std::string c = hasC ? body.input(2) : body.number(0);
   if (beta != 1)
     c = body.add("Mul", {c, body.number(beta)});

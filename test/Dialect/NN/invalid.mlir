@@ -963,7 +963,7 @@ func.func @main() {
 
 // Tests that a view has sizes.
 func.func @main() {
-  // expected-error @+1 {{expected 'nn.view' of sizes of 0 and more, got: array<i64: -2, -3>}}
+  // expected-error @+1 {{expected 'nn.view' of sizes of 0 and more whose product is an integer of 64 bits, got: array<i64: -2, -3>}}
   %0 = nn.parameter {nn.name = "s", nn.view = {shape = array<i64: -2, -3>, tensor = "x"}} : tensor<6xf32> from #nn.splat<1.0 : f32>
   return
 }

@@ -191,7 +191,9 @@ static LogicalResult verifyView(Operation *op, Attribute attribute) {
   for (int64_t size : shape.asArrayRef())
     if (size < 0 || __builtin_mul_overflow(count, size, &count))
       return op->emitOpError() << "expected '" << viewAttrName
-                               << "' of sizes of 0 and more, got: " << shape;
+                               << "' of sizes of 0 and more whose product is "
+                                  "an integer of 64 bits, got: "
+                               << shape;
   // Of another type the operation itself is refused.
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type)

@@ -112,6 +112,12 @@ def batch_symbol():
     return model([node("Add", "x mean", "y")], {"x": ["N", 3], "mean": [1, 3]}, {"y": None})
 
 
+def other_symbol():
+    """A batch that the file fixes, beside a vector of any length."""
+    return model([node("Relu", "x", "y"), node("Relu", "v", "z")],
+                 {"x": [2, 3], "v": ["n"]}, {"y": None, "z": None})
+
+
 def symbols():
     return model(
         [node("Relu", "x", "y")], {"x": ["N", "T", None, 3]}, {"y": None}
