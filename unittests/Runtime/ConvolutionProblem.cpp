@@ -348,6 +348,25 @@ namespace soap::runtime {
 extern const PointwiseLoops pointwiseWide;
 } // namespace soap::runtime
 
+void test::expectDamageIsFound(
+    const ConvolutionProblem &problem,
+    const std::function<bool(const fb::Kernel &)> &fits,
+    const std::vector<void (*)(fb::KernelT &)> &damages) {
+  auto fitsDamaged = [&](void (*damage)(fb::KernelT &)) {
+    auto table = problem.table();
+    fb::KernelT kernel;
+    flatbuffers::GetRoot<fb::Kernel>(table.data())->UnPackTo(&kernel);
+    if (damage)
+      damage(kernel);
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(fb::Kernel::Pack(builder, &kernel));
+    return fits(*flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()));
+  };
+  EXPECT_TRUE(fitsDamaged(nullptr));
+  for (size_t i = 0; i != damages.size(); ++i)
+    EXPECT_FALSE(fitsDamaged(damages[i])) << "damage " << i;
+}
+
 std::vector<const PointwiseLoops *> test::allPointwiseLoops() {
   std::vector<const PointwiseLoops *> loops = {&pointwiseWide};
   if (const PointwiseLoops *own = pointwiseLoops())

@@ -100,6 +100,12 @@ Tensor runProblem(const ConvolutionProblem &problem, const MakeKernel &make,
 Tensor runProblem(const ConvolutionProblem &problem, size_t threads,
                   const MakeKernel &make);
 
+/// Expects that the table of a problem `fits`, and none that one of `damages`
+/// has changed.
+void expectDamageIsFound(const ConvolutionProblem &problem,
+                         const std::function<bool(const fb::Kernel &)> &fits,
+                         const std::vector<void (*)(fb::KernelT &)> &damages);
+
 /// All loops of pointwise convolutions that can run here.
 std::vector<const runtime::PointwiseLoops *> allPointwiseLoops();
 

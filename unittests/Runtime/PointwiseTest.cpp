@@ -159,33 +159,18 @@ TEST(Pointwise, WhereItIsTaken) {
 
 // Of tables that were damaged, or of other types, there is no shape.
 TEST(Pointwise, OperandsThatDoNotFit) {
-  auto shapeOf = [](fb::KernelT &&table) {
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(fb::Kernel::Pack(builder, &table));
-    return pointwiseShape(
-        *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()));
-  };
-  auto make = [] {
-    auto table = grouped(24, 24, 3).table();
-    fb::KernelT kernel;
-    flatbuffers::GetRoot<fb::Kernel>(table.data())->UnPackTo(&kernel);
-    return kernel;
-  };
-  EXPECT_TRUE(shapeOf(make()));
-  for (auto damage : std::vector<void (*)(fb::KernelT &)>{
-           [](fb::KernelT &k) { k.operands.pop_back(); },
-           [](fb::KernelT &k) {
-             k.operands[0]->element = fb::ElementType::BF16;
-           },
-           [](fb::KernelT &k) { k.operands[1]->shape = {24, 7, 1, 1}; },
-           [](fb::KernelT &k) { k.operands[2]->shape = {23}; },
-           [](fb::KernelT &k) { k.results[0]->shape = {2, 24, 6, 5}; },
-           [](fb::KernelT &k) { k.results[0]->shape = {1, 24, 7, 5}; },
-           [](fb::KernelT &k) { k.operands[0]->shape = {1, 24, 0, 5}; },
-           [](fb::KernelT &k) { k.op.AsConv()->groups = 5; },
-           [](fb::KernelT &k) { k.op.AsConv()->strides = {1}; }}) {
-    fb::KernelT kernel = make();
-    damage(kernel);
-    EXPECT_FALSE(shapeOf(std::move(kernel)));
-  }
+  expectDamageIsFound(
+      grouped(24, 24, 3),
+      [](const fb::Kernel &kernel) {
+        return pointwiseShape(kernel).has_value();
+      },
+      {[](fb::KernelT &k) { k.operands.pop_back(); },
+       [](fb::KernelT &k) { k.operands[0]->element = fb::ElementType::BF16; },
+       [](fb::KernelT &k) { k.operands[1]->shape = {24, 7, 1, 1}; },
+       [](fb::KernelT &k) { k.operands[2]->shape = {23}; },
+       [](fb::KernelT &k) { k.results[0]->shape = {2, 24, 6, 5}; },
+       [](fb::KernelT &k) { k.results[0]->shape = {1, 24, 7, 5}; },
+       [](fb::KernelT &k) { k.operands[0]->shape = {1, 24, 0, 5}; },
+       [](fb::KernelT &k) { k.op.AsConv()->groups = 5; },
+       [](fb::KernelT &k) { k.op.AsConv()->strides = {1}; }});
 }

@@ -112,44 +112,25 @@ TEST(Strided, WhereItIsTaken) {
 // Of windows with gaps between columns, tables that were damaged, and other
 // types, there is no shape.
 TEST(Strided, OperandsThatDoNotFit) {
-  auto shapeOf = [](fb::KernelT &&table) {
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(fb::Kernel::Pack(builder, &table));
-    return stridedShape(
-        *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()));
-  };
-  auto make = [] {
-    auto table = twice(32, 16).table();
-    fb::KernelT kernel;
-    flatbuffers::GetRoot<fb::Kernel>(table.data())->UnPackTo(&kernel);
-    return kernel;
-  };
-  EXPECT_TRUE(shapeOf(make()));
-  for (auto damage : std::vector<void (*)(fb::KernelT &)>{
-           [](fb::KernelT &k) { k.operands.pop_back(); },
-           [](fb::KernelT &k) {
-             k.operands[0]->element = fb::ElementType::BF16;
-           },
-           [](fb::KernelT &k) {
-             k.results[0]->element = fb::ElementType::BF16;
-           },
-           [](fb::KernelT &k) { k.operands[1]->shape = {16, 31, 3, 3}; },
-           [](fb::KernelT &k) { k.operands[1]->shape = {15, 32, 3, 3}; },
-           [](fb::KernelT &k) { k.operands[1]->shape = {16, 32, 5, 3}; },
-           [](fb::KernelT &k) { k.operands[1]->shape = {16, 32, 3, 1}; },
-           [](fb::KernelT &k) { k.operands[2]->shape = {15}; },
-           [](fb::KernelT &k) { k.results[0]->shape = {8, 16, 11, 9}; },
-           [](fb::KernelT &k) { k.results[0]->shape = {7, 16, 10, 9}; },
-           [](fb::KernelT &k) { k.operands[0]->shape = {8, 32, 20}; },
-           [](fb::KernelT &k) { k.operands[0]->shape = {8, 32, 0, 18}; },
-           [](fb::KernelT &k) { k.op.AsConv()->groups = 2; },
-           [](fb::KernelT &k) { k.op.AsConv()->strides = {0, 2}; },
-           [](fb::KernelT &k) { k.op.AsConv()->strides = {2}; },
-           [](fb::KernelT &k) { k.op.AsConv()->dilations = {1, 2}; },
-           [](fb::KernelT &k) { k.op.AsConv()->pads_lo = {1, 3}; },
-           [](fb::KernelT &k) { k.op.AsConv()->pads_lo = {-1, 1}; }}) {
-    fb::KernelT kernel = make();
-    damage(kernel);
-    EXPECT_FALSE(shapeOf(std::move(kernel)));
-  }
+  expectDamageIsFound(
+      twice(32, 16),
+      [](const fb::Kernel &kernel) { return stridedShape(kernel).has_value(); },
+      {[](fb::KernelT &k) { k.operands.pop_back(); },
+       [](fb::KernelT &k) { k.operands[0]->element = fb::ElementType::BF16; },
+       [](fb::KernelT &k) { k.results[0]->element = fb::ElementType::BF16; },
+       [](fb::KernelT &k) { k.operands[1]->shape = {16, 31, 3, 3}; },
+       [](fb::KernelT &k) { k.operands[1]->shape = {15, 32, 3, 3}; },
+       [](fb::KernelT &k) { k.operands[1]->shape = {16, 32, 5, 3}; },
+       [](fb::KernelT &k) { k.operands[1]->shape = {16, 32, 3, 1}; },
+       [](fb::KernelT &k) { k.operands[2]->shape = {15}; },
+       [](fb::KernelT &k) { k.results[0]->shape = {8, 16, 11, 9}; },
+       [](fb::KernelT &k) { k.results[0]->shape = {7, 16, 10, 9}; },
+       [](fb::KernelT &k) { k.operands[0]->shape = {8, 32, 20}; },
+       [](fb::KernelT &k) { k.operands[0]->shape = {8, 32, 0, 18}; },
+       [](fb::KernelT &k) { k.op.AsConv()->groups = 2; },
+       [](fb::KernelT &k) { k.op.AsConv()->strides = {0, 2}; },
+       [](fb::KernelT &k) { k.op.AsConv()->strides = {2}; },
+       [](fb::KernelT &k) { k.op.AsConv()->dilations = {1, 2}; },
+       [](fb::KernelT &k) { k.op.AsConv()->pads_lo = {1, 3}; },
+       [](fb::KernelT &k) { k.op.AsConv()->pads_lo = {-1, 1}; }});
 }

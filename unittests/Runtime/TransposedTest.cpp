@@ -88,39 +88,24 @@ TEST(Transposed, WhereItIsTaken) {
 // Of windows that overlap, tables that were damaged, and other types, there is
 // no shape.
 TEST(Transposed, OperandsThatDoNotFit) {
-  auto shapeOf = [](fb::KernelT &&table) {
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(fb::Kernel::Pack(builder, &table));
-    return transposedShape(
-        *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()));
-  };
-  auto make = [] {
-    auto table = twice(24, 16).table();
-    fb::KernelT kernel;
-    flatbuffers::GetRoot<fb::Kernel>(table.data())->UnPackTo(&kernel);
-    return kernel;
-  };
-  EXPECT_TRUE(shapeOf(make()));
-  for (auto damage : std::vector<void (*)(fb::KernelT &)>{
-           [](fb::KernelT &k) { k.operands.pop_back(); },
-           [](fb::KernelT &k) {
-             k.operands[0]->element = fb::ElementType::BF16;
-           },
-           [](fb::KernelT &k) { k.operands[1]->shape = {24, 16, 3, 2}; },
-           [](fb::KernelT &k) { k.operands[1]->shape = {23, 16, 2, 2}; },
-           [](fb::KernelT &k) { k.operands[2]->shape = {15}; },
-           [](fb::KernelT &k) { k.results[0]->shape = {1, 16, 7, 10}; },
-           [](fb::KernelT &k) { k.results[0]->shape = {1, 16, 6, 9}; },
-           [](fb::KernelT &k) { k.results[0]->shape = {1, 15, 6, 10}; },
-           [](fb::KernelT &k) { k.operands[0]->shape = {1, 24, 0, 5}; },
-           [](fb::KernelT &k) { k.op.AsConvBackward()->groups = 5; },
-           [](fb::KernelT &k) { k.op.AsConvBackward()->of_filter = true; },
-           [](fb::KernelT &k) { k.op.AsConvBackward()->strides = {2, 1}; },
-           [](fb::KernelT &k) { k.op.AsConvBackward()->dilations = {2, 1}; },
-           [](fb::KernelT &k) { k.op.AsConvBackward()->pads_lo = {1, 0}; },
-           [](fb::KernelT &k) { k.op.AsConvBackward()->strides = {2}; }}) {
-    fb::KernelT kernel = make();
-    damage(kernel);
-    EXPECT_FALSE(shapeOf(std::move(kernel)));
-  }
+  expectDamageIsFound(
+      twice(24, 16),
+      [](const fb::Kernel &kernel) {
+        return transposedShape(kernel).has_value();
+      },
+      {[](fb::KernelT &k) { k.operands.pop_back(); },
+       [](fb::KernelT &k) { k.operands[0]->element = fb::ElementType::BF16; },
+       [](fb::KernelT &k) { k.operands[1]->shape = {24, 16, 3, 2}; },
+       [](fb::KernelT &k) { k.operands[1]->shape = {23, 16, 2, 2}; },
+       [](fb::KernelT &k) { k.operands[2]->shape = {15}; },
+       [](fb::KernelT &k) { k.results[0]->shape = {1, 16, 7, 10}; },
+       [](fb::KernelT &k) { k.results[0]->shape = {1, 16, 6, 9}; },
+       [](fb::KernelT &k) { k.results[0]->shape = {1, 15, 6, 10}; },
+       [](fb::KernelT &k) { k.operands[0]->shape = {1, 24, 0, 5}; },
+       [](fb::KernelT &k) { k.op.AsConvBackward()->groups = 5; },
+       [](fb::KernelT &k) { k.op.AsConvBackward()->of_filter = true; },
+       [](fb::KernelT &k) { k.op.AsConvBackward()->strides = {2, 1}; },
+       [](fb::KernelT &k) { k.op.AsConvBackward()->dilations = {2, 1}; },
+       [](fb::KernelT &k) { k.op.AsConvBackward()->pads_lo = {1, 0}; },
+       [](fb::KernelT &k) { k.op.AsConvBackward()->strides = {2}; }});
 }

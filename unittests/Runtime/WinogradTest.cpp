@@ -339,35 +339,20 @@ TEST(Winograd, GradientsThatDoNotFit) {
 
 // Of tables that were damaged, or of other types, there is no shape.
 TEST(Winograd, OperandsThatDoNotFit) {
-  auto shapeOf = [](fb::KernelT &&table) {
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(fb::Kernel::Pack(builder, &table));
-    return winogradShape(
-        *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()));
-  };
   ConvolutionProblem problem =
       makeProblem({1, 64, 14, 14}, 64, 1, true, {1, 1}, {1, 1});
-  auto make = [&] {
-    auto table = problem.table();
-    fb::KernelT kernel;
-    flatbuffers::GetRoot<fb::Kernel>(table.data())->UnPackTo(&kernel);
-    return kernel;
-  };
-  EXPECT_TRUE(shapeOf(make()));
-  for (auto break_ : std::vector<void (*)(fb::KernelT &)>{
-           [](fb::KernelT &k) { k.operands.pop_back(); },
-           [](fb::KernelT &k) {
-             k.operands[0]->element = fb::ElementType::BF16;
-           },
-           [](fb::KernelT &k) { k.operands[1]->shape = {64, 63, 3, 3}; },
-           [](fb::KernelT &k) { k.operands[2]->shape = {63}; },
-           [](fb::KernelT &k) { k.results[0]->shape = {2, 64, 14, 14}; },
-           [](fb::KernelT &k) { k.results[0]->shape = {1, 32, 14, 14}; },
-           [](fb::KernelT &k) { k.operands[0]->shape = {1, 64, 0, 14}; },
-           [](fb::KernelT &k) { k.op.AsConv()->groups = 3; },
-           [](fb::KernelT &k) { k.op.AsConv()->strides = {1}; }}) {
-    fb::KernelT kernel = make();
-    break_(kernel);
-    EXPECT_FALSE(shapeOf(std::move(kernel)));
-  }
+  expectDamageIsFound(
+      problem,
+      [](const fb::Kernel &kernel) {
+        return winogradShape(kernel).has_value();
+      },
+      {[](fb::KernelT &k) { k.operands.pop_back(); },
+       [](fb::KernelT &k) { k.operands[0]->element = fb::ElementType::BF16; },
+       [](fb::KernelT &k) { k.operands[1]->shape = {64, 63, 3, 3}; },
+       [](fb::KernelT &k) { k.operands[2]->shape = {63}; },
+       [](fb::KernelT &k) { k.results[0]->shape = {2, 64, 14, 14}; },
+       [](fb::KernelT &k) { k.results[0]->shape = {1, 32, 14, 14}; },
+       [](fb::KernelT &k) { k.operands[0]->shape = {1, 64, 0, 14}; },
+       [](fb::KernelT &k) { k.op.AsConv()->groups = 3; },
+       [](fb::KernelT &k) { k.op.AsConv()->strides = {1}; }});
 }
