@@ -277,7 +277,8 @@ LogicalResult PartitionPass::writeBody(TaskOp task, Operation *op,
   }
   for (Operation &inner : task.getBlock()) {
     inner.removeAttr(SOAPDialect::getConfigAttrName());
-    inner.removeAttr(nn::groupAttrName);
+    if (Attribute group = inner.removeAttr(nn::groupAttrName))
+      inner.setAttr(SOAPDialect::getGroupAttrName(), group);
     inner.removeAttr(nn::updateAttrName);
     inner.removeAttr(nn::afterAttrName);
   }

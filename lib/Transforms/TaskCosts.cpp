@@ -14,6 +14,38 @@ using namespace mlir;
 
 namespace soap {
 
+static nn::GroupAttr getGroup(Operation *op) {
+  return op->getAttrOfType<nn::GroupAttr>(
+      soapir::SOAPDialect::getGroupAttrName());
+}
+
+SmallVector<DimTraits> TaskCosts::traitsOf(const Operands &operands) {
+  SmallVector<DimTraits> traits;
+  for (const Known &operand : operands)
+    traits.push_back(operand.traits);
+  return traits;
+}
+
+SmallVector<LoopKind, 6> TaskCosts::kindsOf(nn::PartitionOpInterface op,
+                                            const PartitionSpec &spec,
+                                            const Operands &operands) const {
+  // The kinds of loops are those of the whole value, since a tile may be one
+  // element wide.
+  SmallVector<SmallVector<int64_t, 5>> shapes;
+  for (const Known &operand : operands)
+    shapes.push_back(operand.shape);
+  SmallVector<LoopKind, 6> kinds =
+      inferLoopKinds(spec, traitsOf(operands), shapes);
+  if (nn::GroupAttr group = getGroup(op))
+    if (auto leader = leaders_.find(group.getLeader());
+        leader != leaders_.end())
+      for (auto [loop, kind] : llvm::zip_equal(spec.loops, kinds))
+        if (auto same = leader->second.find(group.getLeaderLoop(loop.name));
+            same != leader->second.end())
+          kind = same->second;
+  return kinds;
+}
+
 template <typename Visit>
 TaskCosts::Operands TaskCosts::walk(soapir::TaskOp task, Visit visit) const {
   llvm::DenseMap<Value, Known> inside;
@@ -24,15 +56,20 @@ TaskCosts::Operands TaskCosts::walk(soapir::TaskOp task, Visit visit) const {
   Operands returned;
   for (Operation &op : task.getBlock()) {
     Operands operands;
-    SmallVector<DimTraits> traits;
-    for (Value operand : op.getOperands()) {
+    for (Value operand : op.getOperands())
       operands.push_back(inside.lookup(operand));
-      traits.push_back(operands.back().traits);
-    }
     if (auto node = dyn_cast<nn::PartitionOpInterface>(op)) {
       visit(node, operands);
+      SmallVector<DimTraits> given = traitsOf(operands);
+      SmallVector<DimTraits, 2> traits = nn::inferTraits(node, given);
+      if (getGroup(node)) {
+        PartitionSpec spec = node.getPartitionSpec();
+        auto kinds = kindsOf(node, spec, operands);
+        for (auto [index, trait] : llvm::enumerate(traits))
+          trait = inferResultTraits(spec, index, kinds, given);
+      }
       auto shapes = nn::resultShapes(node);
-      for (auto [index, trait] : llvm::enumerate(nn::inferTraits(node, traits)))
+      for (auto [index, trait] : llvm::enumerate(traits))
         inside[op.getResult(index)] = {trait, shapes[index]};
     } else if (isa<soapir::ReturnOp>(op)) {
       returned = std::move(operands);
@@ -54,11 +91,23 @@ TaskCosts::TaskCosts(Block &block, const CostModel &costs) : costs_(costs) {
       for (auto [size, range] : llvm::zip_equal(shape, box.getBox()))
         size = std::max(size, range.hi);
     }
+  block.walk([&](Operation *op) {
+    if (nn::GroupAttr group = getGroup(op))
+      leaders_.try_emplace(group.getLeader());
+  });
+  auto findKinds = [&](nn::PartitionOpInterface op, const Operands &operands) {
+    auto leader = leaders_.find(nn::getName(op));
+    if (leader == leaders_.end() || !leader->second.empty() || getGroup(op))
+      return;
+    PartitionSpec spec = op.getPartitionSpec();
+    for (auto [loop, kind] :
+         llvm::zip_equal(spec.loops, kindsOf(op, spec, operands)))
+      leader->second[loop.name] = kind;
+  };
   for (auto task : block.getOps<soapir::TaskOp>()) {
     if (task.getReduce())
       continue;
-    Operands returned =
-        walk(task, [](nn::PartitionOpInterface, const Operands &) {});
+    Operands returned = walk(task, findKinds);
     for (auto [box, value] : llvm::zip(results(task), returned))
       values_[{box.getValue(), box.getResult()}].traits = value.traits;
   }
@@ -85,15 +134,7 @@ int64_t TaskCosts::ns(soapir::TaskOp task, const DeviceKind &kind) const {
     if (isa<nn::ParameterOp, nn::ConstantOp>(*op) || isJoined(op, task))
       return;
     nn::LocalTile tile = nn::makeWholeTile(op);
-    // The kinds of loops are those of the whole value, since a tile may be one
-    // element wide.
-    SmallVector<DimTraits> traits;
-    SmallVector<SmallVector<int64_t, 5>> shapes;
-    for (const Known &operand : operands) {
-      traits.push_back(operand.traits);
-      shapes.push_back(operand.shape);
-    }
-    SmallVector<LoopKind, 6> kinds = inferLoopKinds(tile.spec, traits, shapes);
+    SmallVector<LoopKind, 6> kinds = kindsOf(op, tile.spec, operands);
     TaskWork work{nn::kernelKey(op, tile), op.getFlops(tile), op.getBytes(tile),
                   nn::precisionOf(op).value_or(Precision::F32)};
     KernelAccess access{tile.spec,        kinds, tile.tile, tile.operandBoxes,

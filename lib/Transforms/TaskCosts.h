@@ -9,9 +9,11 @@
 #define SOAP_LIB_TRANSFORMS_TASKCOSTS_H
 
 #include "soap/CostModel/CostModel.h"
+#include "soap/Dialect/NN/IR/PartitionInterface.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Partition/PartitionSpec.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace soap {
 
@@ -38,10 +40,19 @@ private:
   /// returns.
   template <typename Visit>
   Operands walk(soapir::TaskOp task, Visit visit) const;
+  static llvm::SmallVector<DimTraits> traitsOf(const Operands &operands);
+  /// Kinds of the loops of `op`, which has `spec`: as in the graph, those of
+  /// the leader of its group (soap.group) where it runs along the leader's
+  /// loops.
+  llvm::SmallVector<LoopKind, 6> kindsOf(nn::PartitionOpInterface op,
+                                         const PartitionSpec &spec,
+                                         const Operands &operands) const;
 
   const CostModel &costs_;
   /// By the name of the value's node and the number of the result.
   llvm::DenseMap<std::pair<mlir::StringAttr, int64_t>, Known> values_;
+  /// Of what leads groups: the kinds of its loops, by their names.
+  llvm::StringMap<llvm::StringMap<LoopKind>> leaders_;
 };
 
 } // namespace soap

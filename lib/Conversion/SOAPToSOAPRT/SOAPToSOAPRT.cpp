@@ -364,9 +364,10 @@ struct ConvertSOAPToSOAPRTPass
       }
       programs.push_back({nn::evaluationName, inner});
     }
-    // Rows say what is applied behind what.
+    // Rows say what is applied behind what; groups were decided about.
     module.walk([](Operation *op) {
       op->removeAttr(soapir::SOAPDialect::getFollowsAttrName());
+      op->removeAttr(soapir::SOAPDialect::getGroupAttrName());
     });
     Lowering lowering(module, *chosen_);
     if (failed(lowering.run(programs)))

@@ -109,6 +109,14 @@ LogicalResult SOAPDialect::verifyOperationAttribute(Operation *op,
              << attribute.getValue();
     return success();
   }
+  if (attribute.getName() == getGroupAttrName()) {
+    if (!isa<nn::PartitionOpInterface>(op) || !isa<TaskOp>(op->getParentOp()) ||
+        !isa<nn::GroupAttr>(attribute.getValue()))
+      return op->emitOpError() << "expected soap.group to be a #nn.group, on "
+                                  "an nn operation in a task, got: "
+                               << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() == getBucketBytesAttrName() ||
       attribute.getName() == getPrefetchBytesAttrName()) {
     auto bytes = dyn_cast<IntegerAttr>(attribute.getValue());

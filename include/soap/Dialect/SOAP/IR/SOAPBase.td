@@ -55,6 +55,12 @@ def SOAP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getFollowsAttrName() {
       return "soap.follows";
     }
+    /// The discardable attribute of an operation in a task that was a member of
+    /// a group: the #nn.group that it had as `nn.group`. The leader is an
+    /// operation in other tasks; simulations take the kinds of its loops.
+    static constexpr ::llvm::StringLiteral getGroupAttrName() {
+      return "soap.group";
+    }
     /// The discardable attribute of a function that holds the launch order of
     /// its compute nodes, a list of names.
     static constexpr ::llvm::StringLiteral getOrderAttrName() {
