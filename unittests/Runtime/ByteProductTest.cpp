@@ -136,9 +136,16 @@ bool check(const Problem &problem) {
     }
   auto library =
       makeDnnlKernel(kernel, {false, problem.isConstant}, /*reference=*/false);
-  if (library)
-    EXPECT_EQ(problem.run(*library).values, expected)
-        << library->implementation();
+  if (library) {
+    std::vector<double> values = problem.run(*library).values;
+    // Its convolutions pass sums through f32, which rounds those of more than
+    // 24 bits.
+    if (problem.op.AsConv())
+      for (size_t i = 0; i != values.size(); ++i)
+        if (values[i] == static_cast<double>(static_cast<float>(expected[i])))
+          values[i] = expected[i];
+    EXPECT_EQ(values, expected) << library->implementation();
+  }
   EXPECT_EQ(makeDnnlKernel(kernel, {false, problem.isConstant},
                            /*reference=*/true),
             nullptr);

@@ -18,22 +18,24 @@
 #include "CPU/Threads.h"
 #include "CPU/VectorLevel.h"
 #include <algorithm>
+#include <vector>
 
 using namespace soap;
 using namespace soap::runtime;
 
-/// Of more rows oneDNN is as fast: a packed factor serves all of them. With a
-/// factor that the second-level cache does not hold, that takes more rows; of
-/// one that it holds, oneDNN's loops with AVX-512 are faster from two rows on.
+/// Of more rows oneDNN is as fast: a packed factor serves all of them. The
+/// larger the factor, the more rows that takes; of one that the second-level
+/// cache holds, oneDNN's loops with AVX-512 are faster from two rows on.
 template <typename Element>
 static int64_t mostDotRows(const RowsProductOf<Element> &product,
                            const RowsLoops &loops) {
   constexpr int64_t fewElements = int64_t{256} << 10;
   constexpr int64_t manyElements = int64_t{2} << 20;
   int64_t elements = product.columns * product.sum;
-  if (elements <= fewElements && loops.width == 16)
-    return 1;
-  return elements < manyElements ? 8 : 64;
+  bool isWide = loops.width == 16;
+  if (elements <= fewElements)
+    return isWide ? 1 : 8;
+  return isWide || elements >= manyElements ? 64 : 32;
 }
 
 const RowsLoops *runtime::rowsLoops() {
@@ -49,13 +51,14 @@ template <typename Element>
 struct RowParts {
   const RowsLoops *loops;
   const RowsProductOf<Element> *product;
+  const float *packed;
   int64_t count;
 };
 } // namespace
 
 template <typename Element>
 static void runPart(void *data, size_t number) {
-  const auto &[loops, product, count] =
+  const auto &[loops, product, packed, count] =
       *static_cast<const RowParts<Element> *>(data);
   auto part = static_cast<int64_t>(number);
   int64_t begin = product->columns * part / count;
@@ -64,7 +67,7 @@ static void runPart(void *data, size_t number) {
   own.columns = end - begin;
   own.b += begin * own.bColumn;
   own.c += begin;
-  loops->multiply(own);
+  loops->multiply(own, packed);
 }
 
 template <typename Element>
@@ -75,8 +78,14 @@ static bool multiply(const RowsProductOf<Element> &product) {
   // Parts of less than a few microseconds are not worth waking threads up.
   constexpr int64_t leastElements = int64_t{64} << 10;
   int64_t most = product.columns * product.sum / leastElements;
+  // Kept for the next product: a layer has one in every step.
+  thread_local std::vector<float> packed;
+  packed.resize(
+      std::max(packed.size(), loops->packedFloats(product.rows, product.sum)));
+  loops->pack(
+      {product.rows, product.sum, product.a, product.aRow, packed.data()});
   RowParts<Element> parts = {
-      loops, &product,
+      loops, &product, packed.data(),
       std::clamp<int64_t>(most, 1, static_cast<int64_t>(threadCount()))};
   runParallel(static_cast<size_t>(parts.count), runPart<Element>, &parts);
   return true;

@@ -132,14 +132,14 @@ static std::optional<RowShape> rowShape(const fb::Kernel &kernel) {
   return shape;
 }
 
-/// Of one row the memory that the factor lies in is the limit. With AVX2 alone
-/// it is for a few rows, too, of a factor that no cache holds: oneDNN's kernels
-/// wait for it.
+/// Of one row the memory that the factor lies in is the limit. It is for a few
+/// rows, too, of a factor that no cache holds: oneDNN's kernels wait for it,
+/// those with AVX-512 for fewer of them.
 static bool isFastest(const RowShape &shape, const RowsLoops &loops) {
-  constexpr int64_t fewRows = 16, manyElements = int64_t{2} << 20;
-  return shape.rows == 1 ||
-         (loops.width == 8 && !shape.isNarrow && shape.rows <= fewRows &&
-          shape.sum * shape.columns >= manyElements);
+  constexpr int64_t manyElements = int64_t{2} << 20;
+  int64_t fewRows = loops.width > 8 ? 8 : 16;
+  return shape.rows == 1 || (!shape.isNarrow && shape.rows <= fewRows &&
+                             shape.sum * shape.columns >= manyElements);
 }
 
 std::unique_ptr<Kernel> runtime::makeRowKernel(const fb::Kernel &kernel) {

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #define SOAP_VECTOR_WIDTH 8
-#define SOAP_ROWS 3
+#define SOAP_ROWS 4
+#define SOAP_COLUMNS 3
+#define SOAP_FEWER_ROWS 0
 #define SOAP_ROWS_AHEAD 0
 #define SOAP_ROWS_NAME rowsAVX2
 #include "CPU/RowsLoops.inc"

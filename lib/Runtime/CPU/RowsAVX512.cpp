@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #define SOAP_VECTOR_WIDTH 16
-#define SOAP_ROWS 6
+#define SOAP_ROWS 8
+#define SOAP_COLUMNS 3
+#define SOAP_FEWER_ROWS 6
 #define SOAP_ROWS_AHEAD 1024
 #define SOAP_ROWS_NAME rowsAVX512
 #include "CPU/RowsLoops.inc"

@@ -14,18 +14,35 @@
 #define SOAP_LIB_RUNTIME_CPU_ROWSLOOPS_H
 
 #include "CPU/FewRows.h"
+#include <cstddef>
 
 namespace soap::runtime {
 
+/// Rows of a (RowsProductOf) that are packed at `to`, which has room for
+/// RowsLoops::packedFloats().
+struct PackedRows {
+  int64_t rows, sum;
+  const float *a;
+  int64_t aRow;
+  float *to;
+};
+
 struct RowsLoops {
   int64_t width; ///< Floats of a vector.
-  /// They compute the product on the calling thread.
-  void (*multiplyFloats)(const RowsProduct &product);
-  void (*multiplyBFloats)(const NarrowRowsProduct &product);
+  void (*pack)(const PackedRows &rows);
+  /// They compute the product on the calling thread, from packed rows.
+  void (*multiplyFloats)(const RowsProduct &product, const float *packed);
+  void (*multiplyBFloats)(const NarrowRowsProduct &product,
+                          const float *packed);
 
-  void multiply(const RowsProduct &product) const { multiplyFloats(product); }
-  void multiply(const NarrowRowsProduct &product) const {
-    multiplyBFloats(product);
+  size_t packedFloats(int64_t rows, int64_t sum) const {
+    return static_cast<size_t>(rows * ((sum + width - 1) / width * width));
+  }
+  void multiply(const RowsProduct &product, const float *packed) const {
+    multiplyFloats(product, packed);
+  }
+  void multiply(const NarrowRowsProduct &product, const float *packed) const {
+    multiplyBFloats(product, packed);
   }
 };
 

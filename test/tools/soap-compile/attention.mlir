@@ -32,7 +32,7 @@
 
 // Tests that a model with such attention runs, whether this processor multiplies
 // bf16 or not. Scores of all of its heads are large enough.
-// RUN: sed 's/tensor<1x3x/tensor<4x3x/g; s/tensor<1x1x1x64xf32>/tensor<4x1x1x64xf32>/g' %s > %t/large.mlir
+// RUN: sed 's/tensor<1x3x/tensor<12x3x/g; s/tensor<1x1x1x64xf32>/tensor<12x1x1x64xf32>/g' %s > %t/large.mlir
 // RUN: soap-compile %t/large.mlir --precision=bf16 --devices=1 -o %t/bf16.so 2> %t/warnings
 // RUN: soap-compile %t/large.mlir -o %t/f32.so
 // RUN: soap-run %t/bf16.so --info | FileCheck %s --check-prefix=NARROW
