@@ -11,7 +11,6 @@
 #include "Followers.h"
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
-#include <optional>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -39,14 +38,17 @@ static std::optional<VectorFollower::Kind> vectorKind(fb::FollowerKind kind) {
   return std::nullopt;
 }
 
-bool runtime::hasVectorFollowers(const fb::Kernel &kernel) {
+/// Whether loops apply all followers of a kernel.
+static bool hasVectorFollowers(const fb::Kernel &kernel) {
   for (const fb::Follower *follower : items(kernel.followers()))
     if (!vectorKind(follower->kind()))
       return false;
   return true;
 }
 
-bool runtime::isOfF32(const fb::Kernel &kernel, size_t own) {
+/// Whether all operands and the result are f32, and `own` operands are not
+/// those of followers.
+static bool isOfF32(const fb::Kernel &kernel, size_t own) {
   auto isF32 = [](const fb::TensorType *type) {
     return type->element() == fb::ElementType::F32;
   };
@@ -55,6 +57,36 @@ bool runtime::isOfF32(const fb::Kernel &kernel, size_t own) {
       return false;
   return items(kernel.operands()).size() == own + followerOperands(kernel) &&
          isF32(kernel.results()->Get(0));
+}
+
+std::optional<ConvolutionShapes>
+runtime::convolutionShapes(const fb::Kernel &kernel) {
+  const fb::Conv *conv = kernel.op_as_Conv();
+  const fb::ConvBackward *transposed = kernel.op_as_ConvBackward();
+  if (!conv && (!transposed || transposed->of_filter()))
+    return std::nullopt;
+  bool hasBias = conv ? conv->bias() : transposed->bias();
+  if (!isOfF32(kernel, hasBias ? 3 : 2) || !hasVectorFollowers(kernel))
+    return std::nullopt;
+  auto shapeOf = [&](uint32_t operand) {
+    return toVector(kernel.operands()->Get(operand)->shape());
+  };
+  ConvolutionShapes shapes;
+  shapes.groups = conv ? conv->groups() : transposed->groups();
+  shapes.source = shapeOf(0);
+  shapes.weights = shapeOf(1);
+  shapes.result = toVector(kernel.results()->Get(0)->shape());
+  const Shape &w = shapes.weights,
+              &before = conv ? shapes.source : shapes.result,
+              &behind = conv ? shapes.result : shapes.source;
+  if (w.size() < 3 || w.size() > 5 || before.size() != w.size() ||
+      behind.size() != w.size() || shapes.groups < 1 || w[0] % shapes.groups ||
+      before[1] != w[1] * shapes.groups || behind[1] != w[0] ||
+      before[0] != behind[0] ||
+      (hasBias && shapeOf(2) != Shape{shapes.result[1]}) || !elementCount(w) ||
+      !elementCount(before) || !elementCount(behind))
+    return std::nullopt;
+  return shapes;
 }
 
 bool runtime::touchesChannelsLast(const fb::Kernel &kernel) {

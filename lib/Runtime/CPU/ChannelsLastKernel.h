@@ -16,6 +16,7 @@
 
 #include "CPU/CPUKernels.h"
 #include "CPU/VectorFollowers.h"
+#include <optional>
 
 namespace soap::runtime {
 
@@ -43,12 +44,16 @@ public:
   virtual void run(const ChannelsLastBuffers &buffers) const = 0;
 };
 
-/// Whether loops apply all followers of a kernel.
-bool hasVectorFollowers(const fb::Kernel &kernel);
-
-/// Whether all operands and the result are f32, and `own` operands are not
-/// those of followers.
-bool isOfF32(const fb::Kernel &kernel, size_t own);
+/// Shapes of a convolution, none of them without elements: in groups from
+/// [images, channels, ...] and weights [filters, channels of a group, ...] to
+/// [images, filters, ...], or of a transposed one from the last to the first.
+struct ConvolutionShapes {
+  int64_t groups = 1;
+  Shape source, weights, result;
+};
+/// Those of a kernel that is a convolution or a transposed one, all of f32, and
+/// of which loops apply all followers. Pads and strides were not looked at.
+std::optional<ConvolutionShapes> convolutionShapes(const fb::Kernel &kernel);
 
 /// Whether the source or the result has channels last.
 bool touchesChannelsLast(const fb::Kernel &kernel);

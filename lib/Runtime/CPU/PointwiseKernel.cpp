@@ -39,20 +39,11 @@ static bool readsPixels(const fb::Conv &op, const Shape &x, const Shape &w,
 std::optional<PointwiseShape>
 runtime::pointwiseShape(const fb::Kernel &kernel) {
   const fb::Conv *op = kernel.op_as_Conv();
-  if (!op || !isOfF32(kernel, op->bias() ? 3 : 2) ||
-      !hasVectorFollowers(kernel))
+  std::optional<ConvolutionShapes> shapes = convolutionShapes(kernel);
+  if (!op || !shapes)
     return std::nullopt;
-  Shape x = toVector(kernel.operands()->Get(0)->shape());
-  Shape w = toVector(kernel.operands()->Get(1)->shape());
-  Shape y = toVector(kernel.results()->Get(0)->shape());
-  int64_t groups = op->groups();
-  if (x.size() < 3 || x.size() > 5 || w.size() != x.size() ||
-      y.size() != x.size() || groups < 1 || w[0] % groups ||
-      x[1] != w[1] * groups || y[1] != w[0] || y[0] != x[0] ||
-      (op->bias() &&
-       toVector(kernel.operands()->Get(2)->shape()) != Shape{w[0]}) ||
-      !elementCount(x) || !elementCount(w) || !elementCount(y) ||
-      !readsPixels(*op, x, w, y))
+  const auto &[groups, x, w, y] = *shapes;
+  if (!readsPixels(*op, x, w, y))
     return std::nullopt;
   PointwiseShape shape;
   shape.groups = groups;

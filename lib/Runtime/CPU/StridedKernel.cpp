@@ -44,18 +44,11 @@ static bool hasWindows(const fb::Conv &op, const Shape &x, const Shape &w,
 
 std::optional<StridedShape> runtime::stridedShape(const fb::Kernel &kernel) {
   const fb::Conv *op = kernel.op_as_Conv();
-  if (!op || op->groups() != 1 || !isOfF32(kernel, op->bias() ? 3 : 2) ||
-      !hasVectorFollowers(kernel))
+  std::optional<ConvolutionShapes> shapes = convolutionShapes(kernel);
+  if (!op || !shapes || shapes->groups != 1)
     return std::nullopt;
-  Shape x = toVector(kernel.operands()->Get(0)->shape());
-  Shape w = toVector(kernel.operands()->Get(1)->shape());
-  Shape y = toVector(kernel.results()->Get(0)->shape());
-  if (x.size() != 4 || w.size() != 4 || y.size() != 4 || x[1] != w[1] ||
-      y[1] != w[0] || y[0] != x[0] ||
-      (op->bias() &&
-       toVector(kernel.operands()->Get(2)->shape()) != Shape{w[0]}) ||
-      !elementCount(x) || !elementCount(w) || !elementCount(y) ||
-      !hasWindows(*op, x, w, y))
+  const auto &[groups, x, w, y] = *shapes;
+  if (w.size() != 4 || !hasWindows(*op, x, w, y))
     return std::nullopt;
   StridedShape shape;
   shape.images = x[0];

@@ -36,19 +36,11 @@ static bool areSideBySide(const fb::ConvBackward &op, const Shape &y,
 std::optional<TransposedShape>
 runtime::transposedShape(const fb::Kernel &kernel) {
   const fb::ConvBackward *op = kernel.op_as_ConvBackward();
-  if (!op || op->of_filter() || !isOfF32(kernel, op->bias() ? 3 : 2) ||
-      !hasVectorFollowers(kernel))
+  std::optional<ConvolutionShapes> shapes = convolutionShapes(kernel);
+  if (!op || !shapes)
     return std::nullopt;
-  Shape y = toVector(kernel.operands()->Get(0)->shape());
-  Shape w = toVector(kernel.operands()->Get(1)->shape());
-  Shape x = toVector(kernel.results()->Get(0)->shape());
-  int64_t groups = op->groups();
-  if (y.size() != 4 || w.size() != 4 || x.size() != 4 || groups < 1 ||
-      w[0] % groups || y[1] != w[0] || x[1] != w[1] * groups || x[0] != y[0] ||
-      (op->bias() &&
-       toVector(kernel.operands()->Get(2)->shape()) != Shape{x[1]}) ||
-      !elementCount(y) || !elementCount(w) || !elementCount(x) ||
-      !areSideBySide(*op, y, w, x))
+  const auto &[groups, y, w, x] = *shapes;
+  if (w.size() != 4 || !areSideBySide(*op, y, w, x))
     return std::nullopt;
   return TransposedShape{y[0], groups, w[0] / groups, w[1],
                          y[2], y[3],   w[2],          w[3]};

@@ -71,20 +71,15 @@ static WinogradShape transposed(WinogradShape shape) {
 
 std::optional<WinogradShape> runtime::winogradShape(const fb::Kernel &kernel,
                                                     bool constantWeights) {
+  std::optional<ConvolutionShapes> shapes = convolutionShapes(kernel);
+  if (!shapes)
+    return std::nullopt;
+  const auto &[groups, from, weights, to] = *shapes;
   const fb::Conv *conv = kernel.op_as_Conv();
   const fb::ConvBackward *back = kernel.op_as_ConvBackward();
-  size_t own = items(kernel.operands()).size() - followerOperands(kernel);
-  bool bias = conv ? conv->bias() : back && back->bias();
-  if ((!conv && !back) || (back && back->of_filter()) ||
-      own != (bias ? 3u : 2u) || !hasVectorFollowers(kernel) || !areF32(kernel))
-    return std::nullopt;
-  Shape from = toVector(kernel.operands()->Get(0)->shape());
-  Shape weights = toVector(kernel.operands()->Get(1)->shape());
-  Shape to = toVector(kernel.results()->Get(0)->shape());
   std::optional<WinogradShape> shape = conv ? shapeOf(*conv, from, weights, to)
                                             : shapeOf(*back, to, weights, from);
-  if (!shape ||
-      (bias && toVector(kernel.operands()->Get(2)->shape()) != Shape{to[1]}))
+  if (!shape)
     return std::nullopt;
   if (back)
     shape = transposed(*shape);
