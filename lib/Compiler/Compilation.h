@@ -201,6 +201,9 @@ private:
   /// Says where a strategy leaves devices without work, and why.
   void explainIdleDevices(const ModuleProblem &problem,
                           const Strategy &strategy);
+  /// Warns if the user's file of costs has no kernel that the strategy
+  /// launches.
+  void checkCosts(const ModuleProblem &problem, const Strategy &strategy);
   /// What a strategy is, moves and takes, for files and tables.
   void describeStrategy(const ModuleProblem &problem, const Strategy &strategy);
   /// The random strategy of a large machine is left out of the table unless it

@@ -9,6 +9,7 @@
 #include "Diagnostics.h"
 #include "soap/Dialect/NN/IR/Precision.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -232,6 +233,7 @@ llvm::Error Compilation::configure() {
     return strategy.takeError();
   TimingScope scope = nest("strategy");
   explainIdleDevices(*problem, *strategy);
+  checkCosts(*problem, *strategy);
   if (llvm::Error error = describeRecomputation(*problem, *strategy))
     return error;
   describeStrategy(*problem, *strategy);
@@ -352,6 +354,34 @@ void Compilation::explainIdleDevices(const ModuleProblem &problem,
   }
   warn("expected --strategy=" + name + " to use all devices, got: " + counts +
        ", as " + reason + "; " + cure);
+}
+
+void Compilation::checkCosts(const ModuleProblem &problem,
+                             const Strategy &strategy) {
+  const OperatorGraph &graph = problem.extracted.graph;
+  if (options_.costFile.empty())
+    return;
+  llvm::SetVector<StringRef> kinds;
+  bool knowsKinds = false;
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    if (graph.node(id).role != NodeRole::Compute)
+      continue;
+    const Configuration &config = strategy.configs[id];
+    const DeviceKind &kind = problem.topology.kindOf(config.devices.front());
+    kinds.insert(kind.name);
+    knowsKinds |= problem.costs.wantsKeys(kind);
+    if (problem.costs.isMeasured(graph.taskWork(id, config.degrees, 0).key,
+                                 kind))
+      return;
+  }
+  if (kinds.empty())
+    return;
+  warn("expected --cost=" + options_.costFile +
+       " to have kernels that the strategy launches on its devices (" +
+       llvm::join(kinds, ", ") + "), got: " +
+       (knowsKinds ? "none of them; times are estimated from others"
+                   : "none of that kind; times are those of the analytic "
+                     "model"));
 }
 
 bool Compilation::isOptionalRow(StringRef name) const {

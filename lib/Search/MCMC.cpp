@@ -117,7 +117,7 @@ double MarkovSearch::beta(size_t chain) const {
 }
 
 void MarkovSearch::playRound() {
-  // No more than the limit leaves.
+  // No more than the limit leaves, even if that is less than one per chain.
   uint64_t end = stageLimit(), done = proposals();
   uint64_t left = end > done ? end - done : 0;
   uint64_t length = std::clamp<uint64_t>(left / chains_.size(), 1, roundLength);
@@ -130,6 +130,8 @@ void MarkovSearch::playRound() {
   if (recombinedAt_ > 0)
     llvm::append_range(machine_->currents, ends_);
   forEachChain([&](size_t number) {
+    if (number >= left)
+      return;
     chains_[number]->run(*machine_, length, beta(number), deadline_);
     report();
   });

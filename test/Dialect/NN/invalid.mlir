@@ -10,6 +10,15 @@ func.func @main(%x: tensor<2xf32>) {
 
 // -----
 
+// Tests that a constant has elements of which a task can have some.
+func.func @main() {
+  // expected-error @+1 {{'nn.constant' op attribute 'value' failed to satisfy constraint: constant vector/tensor attribute with dense elements}}
+  %0 = nn.constant sparse<[[0]], [1.0]> : tensor<2xf32> {nn.name = "c"}
+  return
+}
+
+// -----
+
 // Tests that a name is a string.
 func.func @main(%x: tensor<2xf32>) {
   // expected-error @+1 {{'nn.relu' op expected 'nn.name' to be a string that is not empty, got: 3 : i64}}

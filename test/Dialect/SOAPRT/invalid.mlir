@@ -16,6 +16,19 @@ soaprt.device @d0 id 0 {
 
 // -----
 
+// Tests that devices differ in their ids.
+soaprt.device @d0 id 3 {
+  soaprt.init {}
+  soaprt.main {}
+}
+// expected-error @+1 {{expected devices of different ids, got two of id 3}}
+soaprt.device @d1 id 3 {
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
 // Tests that offsets are aligned.
 soaprt.device @d0 id 0 {
   // expected-error @+1 {{expected an offset that is a multiple of 64, got: 32}}

@@ -34,6 +34,17 @@
 // RUN: %{compile} --cost=%t/costs.json --strategy=tensor-parallel --export-strategy=%t/b.json -o %t/m.so 2>/dev/null
 // RUN: diff %t/a.json %t/b.json
 
+// Tests that a file that says nothing of what is launched is not taken in
+// silence: costs of other devices, or of other kernels.
+// RUN: sed 's/"device_kind": *"[^"]*"/"device_kind": "abacus"/' %t/costs.json > %t/abacus.json
+// RUN: %{compile} --cost=%t/abacus.json --strategy=tensor-parallel -o %t/m.so 2>&1 | FileCheck %s --check-prefix=KIND
+// RUN: sed 's/-> [0-9]/-> 7/g' %t/costs.json > %t/others.json
+// RUN: %{compile} --cost=%t/others.json --strategy=tensor-parallel -o %t/m.so 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: %{compile} --cost=%t/costs.json --strategy=tensor-parallel -o %t/m.so 2>&1 | FileCheck %s --check-prefix=SOME
+// KIND: warning: expected --cost={{.*}}abacus.json to have kernels that the strategy launches on its devices ({{.+}}), got: none of that kind; times are those of the analytic model
+// NONE: warning: expected --cost={{.*}}others.json to have kernels that the strategy launches on its devices ({{.+}}), got: none of them; times are estimated from others
+// SOME-NOT: warning: expected --cost
+
 // Tests that a search goes on until what it found is measured, that two at once
 // succeed, and that the next one finds nearly all that it needs.
 // RUN: sh -c '%{compile} --cost=measured --json -o %t/a.so > %t/a.json 2>/dev/null & %{compile} --cost=measured --seed=7 --json -o %t/b.so > %t/b.json 2>/dev/null; b=$?; wait $! && exit $b'

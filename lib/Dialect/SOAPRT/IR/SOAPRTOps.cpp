@@ -197,6 +197,12 @@ LogicalResult DeviceOp::verify() {
   if (static_cast<int32_t>(getId()) < 0)
     return emitOpError("expected an id of 0 or larger, got: ")
            << static_cast<int32_t>(getId());
+  for (Operation *before = getOperation()->getPrevNode(); before;
+       before = before->getPrevNode())
+    if (auto device = dyn_cast<DeviceOp>(before);
+        device && device.getId() == getId())
+      return emitOpError("expected devices of different ids, got two of id ")
+             << getId();
   if (int64_t alignment = getBufferAlignment();
       alignment < minAlignment || alignment % minAlignment != 0)
     return emitOpError("expected an alignment that is a multiple of ")

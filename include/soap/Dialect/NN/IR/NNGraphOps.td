@@ -84,6 +84,11 @@ def NN_ParameterOp : NN_PureOp<"parameter", [],
   }];
 }
 
+/// Tasks have boxes of it.
+def NN_DenseElements : AttrConstraint<
+    CPred<"::llvm::isa<::mlir::DenseElementsAttr>($_self)">,
+    "with dense elements">;
+
 def NN_ConstantOp : NN_PureOp<"constant", [AllTypesMatch<["value", "result"]>],
     ["buildLocal", "getFlops"]> {
   let summary = "A small constant";
@@ -99,7 +104,7 @@ def NN_ConstantOp : NN_PureOp<"constant", [AllTypesMatch<["value", "result"]>],
     %0 = nn.constant dense<2.0> : tensor<f32> {nn.name = "two"}
     ```
   }];
-  let arguments = (ins ElementsAttr:$value);
+  let arguments = (ins ConfinedAttr<ElementsAttr, [NN_DenseElements]>:$value);
   let assemblyFormat = "$value attr-dict";
   let builders = [OpBuilder<(ins "::mlir::ElementsAttr":$value), [{
     build($_builder, $_state, value.getType(), value);
