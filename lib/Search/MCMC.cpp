@@ -129,12 +129,16 @@ void MarkovSearch::playRound() {
   }
   if (recombinedAt_ > 0)
     llvm::append_range(machine_->currents, ends_);
-  forEachChain([&](size_t number) {
-    if (number >= left)
-      return;
+  auto play = [&](size_t number) {
     chains_[number]->run(*machine_, length, beta(number), deadline_);
     report();
-  });
+  };
+  if (left >= chains_.size())
+    return forEachChain(play);
+  // Draws that change nothing do not count, so one chain after the other plays.
+  for (size_t number = 0; number != chains_.size() && proposals() < end;
+       ++number)
+    play(number);
 }
 
 /// Tells of progress now and then, from any thread.

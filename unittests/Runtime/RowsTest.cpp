@@ -83,7 +83,7 @@ TEST(FewRows, AllLoops) {
     all.push_back(&rowsAVX2);
 #endif
   for (const RowsLoops *loops : all)
-    for (int64_t rows : {1, 2, 3, 5, 6, 7, 12, 64})
+    for (int64_t rows : {1, 2, 3, 5, 6, 7, 9, 10, 11, 12, 13, 14, 64})
       for (int64_t columns : {1, 4, 7, 64})
         for (int64_t sum : {1, 15, 16, 17, 130})
           for (int64_t gap : {0, 3})

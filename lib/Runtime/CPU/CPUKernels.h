@@ -80,8 +80,7 @@ std::unique_ptr<Kernel> makeLrnKernel(const fb::Kernel &kernel);
 std::unique_ptr<Kernel> makeAttentionKernel(const fb::Kernel &kernel);
 
 /// A product of one row with a factor whose columns lie behind each other,
-/// without followers; with AVX2 alone, of a few rows with a large one. Null for
-/// all others.
+/// without followers, or of a few rows with a large one. Null for all others.
 std::unique_ptr<Kernel> makeRowKernel(const fb::Kernel &kernel);
 
 /// The kernel of f32 operands over operands of bf16 and f16, which it widens:

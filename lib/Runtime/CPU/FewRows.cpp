@@ -18,6 +18,7 @@
 #include "CPU/Threads.h"
 #include "CPU/VectorLevel.h"
 #include <algorithm>
+#include <new>
 #include <vector>
 
 using namespace soap;
@@ -80,8 +81,12 @@ static bool multiply(const RowsProductOf<Element> &product) {
   int64_t most = product.columns * product.sum / leastElements;
   // Kept for the next product: a layer has one in every step.
   thread_local std::vector<float> packed;
-  packed.resize(
-      std::max(packed.size(), loops->packedFloats(product.rows, product.sum)));
+  try {
+    packed.resize(std::max(packed.size(),
+                           loops->packedFloats(product.rows, product.sum)));
+  } catch (const std::bad_alloc &) {
+    return false; // Native kernels have another way, and cannot fail.
+  }
   loops->pack(
       {product.rows, product.sum, product.a, product.aRow, packed.data()});
   RowParts<Element> parts = {

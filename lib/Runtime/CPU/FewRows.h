@@ -29,8 +29,8 @@ using RowsProduct = RowsProductOf<float>;
 using NarrowRowsProduct = RowsProductOf<uint16_t>;
 
 /// Computes it on the threads of the calling device if there are so few rows,
-/// and the processor is such, that this is faster than oneDNN. Else it returns
-/// false.
+/// and the processor is such, that this is faster than oneDNN. Else, or if
+/// there is no memory to pack the rows, it returns false.
 bool multiplyFewRows(const RowsProduct &product);
 bool multiplyFewRows(const NarrowRowsProduct &product);
 

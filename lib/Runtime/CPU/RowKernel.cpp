@@ -8,8 +8,8 @@
 // A product of one row reads every weight once: it takes as long as memory or
 // a cache gives them. So they are read as they are, by the loops that recurrent
 // layers use, in place of a reordered copy of oneDNN's. Of two factors of bf16
-// the row is widened first. With AVX2 alone a few rows wait for memory as well,
-// where the weights are in no cache.
+// the row is widened first. A few rows wait for memory as well, where the
+// weights are in no cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 #include "CPU/FewRows.h"
 #include "CPU/NarrowFloats.h"
 #include "CPU/RowsLoops.h"
+#include "Error.h"
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -49,22 +50,26 @@ public:
       else
         std::memset(to, 0, columns * sizeof(float));
     }
-    if (!shape_.isNarrow) {
-      multiplyFewRows(RowsProduct{
-          shape_.rows, shape_.columns, shape_.sum,
-          reinterpret_cast<const float *>(a_), shape_.sum,
-          reinterpret_cast<const float *>(b_), shape_.sum, c_, shape_.columns});
-      return;
-    }
+    if (!shape_.isNarrow)
+      return check(multiplyFewRows(
+          RowsProduct{shape_.rows, shape_.columns, shape_.sum,
+                      reinterpret_cast<const float *>(a_), shape_.sum,
+                      reinterpret_cast<const float *>(b_), shape_.sum, c_,
+                      shape_.columns}));
     widenFloats(fb::ElementType::BF16, reinterpret_cast<const uint16_t *>(a_),
                 wide_, static_cast<size_t>(shape_.rows * shape_.sum));
-    multiplyFewRows(NarrowRowsProduct{shape_.rows, shape_.columns, shape_.sum,
-                                      wide_, shape_.sum,
-                                      reinterpret_cast<const uint16_t *>(b_),
-                                      shape_.sum, c_, shape_.columns});
+    check(multiplyFewRows(
+        NarrowRowsProduct{shape_.rows, shape_.columns, shape_.sum, wide_,
+                          shape_.sum, reinterpret_cast<const uint16_t *>(b_),
+                          shape_.sum, c_, shape_.columns}));
   }
 
 private:
+  /// Shapes are such that the loops take them (isFastest()).
+  static void check(bool isDone) {
+    if (!isDone)
+      failed("expected memory for the packed rows of a product, got none");
+  }
   static float *floatsAt(DevicePointer pointer) {
     return reinterpret_cast<float *>(hostAddress(pointer));
   }

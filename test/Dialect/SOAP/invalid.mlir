@@ -13,6 +13,27 @@ func.func @remote_read(%a: !soap.shard<tensor<4xf32>, on 0>) {
 
 // -----
 
+// Tests that groups of the graph are those of operations in tasks.
+func.func @group_outside(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected soap.group to be a #nn.group, on an nn operation in a task, got: #nn.group<"fc">}}
+  %0 = nn.relu %x {nn.name = "y", soap.group = #nn.group<"fc">} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// Tests that a group is one.
+func.func @no_group() {
+  %y = soap.task "y" 0 () -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"y":0, [0:4]>) {
+    // expected-error @+1 {{expected soap.group to be a #nn.group, on an nn operation in a task, got: "fc"}}
+    %0 = nn.constant dense<0.0> : tensor<4xf32> {nn.name = "y", soap.group = "fc"}
+    soap.return %0 : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
 // Tests that parts have to be joined before a task reads them.
 func.func @partial_read(%a: !soap.shard<tensor<4xf32>, on 0, partial = sum>) {
   // expected-error @below {{expected operand 0 to be complete, got: '!soap.shard<tensor<4xf32>, on 0, partial = sum>'; join the parts first}}

@@ -121,9 +121,7 @@ static DenseElementsAttr elementsIn(DenseElementsAttr value, const Box &box) {
 FailureOr<SmallVector<Value>> ConstantOp::buildLocal(OpBuilder &builder,
                                                      ArrayRef<Value> operands,
                                                      const LocalTile &tile) {
-  auto value = dyn_cast<DenseElementsAttr>(getValue());
-  if (!value)
-    return failure();
+  auto value = cast<DenseElementsAttr>(getValue());
   auto clone = cast<ConstantOp>(builder.clone(*getOperation()));
   DenseElementsAttr local = elementsIn(value, tile.resultBoxes[0]);
   clone.setValueAttr(local);

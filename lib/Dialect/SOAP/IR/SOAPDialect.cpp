@@ -110,7 +110,8 @@ LogicalResult SOAPDialect::verifyOperationAttribute(Operation *op,
     return success();
   }
   if (attribute.getName() == getGroupAttrName()) {
-    if (!isa<nn::PartitionOpInterface>(op) || !isa<TaskOp>(op->getParentOp()) ||
+    if (!isa<nn::PartitionOpInterface>(op) ||
+        !isa_and_nonnull<TaskOp>(op->getParentOp()) ||
         !isa<nn::GroupAttr>(attribute.getValue()))
       return op->emitOpError() << "expected soap.group to be a #nn.group, on "
                                   "an nn operation in a task, got: "

@@ -200,7 +200,7 @@ LogicalResult DeviceOp::verify() {
   for (Operation *before = getOperation()->getPrevNode(); before;
        before = before->getPrevNode())
     if (auto device = dyn_cast<DeviceOp>(before);
-        device && device.getId() == getId())
+        device && device.getIdAttr() == getIdAttr())
       return emitOpError("expected devices of different ids, got two of id ")
              << getId();
   if (int64_t alignment = getBufferAlignment();

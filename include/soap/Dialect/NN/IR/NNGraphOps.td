@@ -96,6 +96,9 @@ def NN_ConstantOp : NN_PureOp<"constant", [AllTypesMatch<["value", "result"]>],
     Elements that the compiler knows: scalars, integers, axes. Weights are
     parameters.
 
+    Constraints:
+    - the elements are dense
+
     Loops: `d0 .. dk`; result `(d0, .., dk)`.
 
     Example:

@@ -25,6 +25,8 @@ def SOAP_Dialect : Dialect {
     - the discardable attribute `soap.follows` on `nn` operations: what the
       library applies behind another operation, which simulations know
       (`soap-mark-followers`);
+    - the discardable attribute `soap.group` on `nn` operations in tasks: the
+      group that they were in, which simulations know, too;
     - `soap.topology`, the devices that the strategy refers to;
     - tasks, slices, assemblies, transfers and collectives on values of type
       `!soap.shard`, made by `soap-partition`. The device of a value is in its

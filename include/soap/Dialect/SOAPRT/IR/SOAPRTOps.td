@@ -183,7 +183,7 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
     ```
 
     Constraints:
-    - the id is 0 or larger
+    - the id is 0 or larger, and no other device's
     - the alignment is a multiple of 64, and larger than 0
     - sizes in bytes are 0 or larger
     - it holds buffers, views, loads, tiles, one `soaprt.init` and one
