@@ -204,7 +204,9 @@ void ValueCompiler::findMemberCopies(const FlatPlan::Action &action) {
 /// Pieces of a collective travel as dense buffers: views where they are
 /// contiguous in what a member puts in or gets, else buffers beside it, of all
 /// pieces. One piece tells for all, since they are cut along the same
-/// dimensions.
+/// dimensions. The order of elements is chosen later (soaprt-assign-layouts):
+/// of tensors that may have channels last, only whole samples are contiguous
+/// in either.
 int64_t ValueCompiler::stagingBytesOf(const FlatPlan::Action &action) const {
   if (action.kind != ActionKind::AllToAll &&
       action.kind != ActionKind::AllGather &&
@@ -215,7 +217,9 @@ int64_t ValueCompiler::stagingBytesOf(const FlatPlan::Action &action) const {
   auto isContiguous = [&](ArrayRef<Range> piece, ArrayRef<Range> whole) {
     BoxCopies copy;
     copy.add(piece, whole, piece, in_->elementBytes);
-    return copy.runs <= 1;
+    constexpr size_t leastOfImages = 3;
+    return copy.runs <= 1 && (piece.size() < leastOfImages ||
+                              piece.drop_front() == whole.drop_front());
   };
   ArrayRef<Range> mine = plan_->box(inputs.front().box);
   int64_t put = 0, got = 0;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BoxViews.h"
 #include "JoinedReshapes.h"
 #include "MinimumCut.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
@@ -53,16 +54,42 @@ public:
            ++n)
         join(n < ends.sends.size() ? ends.sends[n].buffer : Value(),
              n < ends.receives.size() ? ends.receives[n].buffer : Value());
+    for (const auto &members : soaprt::collectCollectives(module)) {
+      bool isWhole = !llvm::is_contained(members, soaprt::CollectiveOp());
+      for (const auto &piece : soaprt::piecesOf(members))
+        for (const soaprt::CollectiveEnd &end : piece)
+          if (!isWhole)
+            keepRowMajor(end.buffer);
+          else if (!SOAP_FAULT("piece-order"))
+            joinOrders(piece.front().buffer, end.buffer);
+    }
   }
 
-  /// The buffers that have channels last.
-  SmallVector<soaprt::BufferOp> solve() {
-    SmallVector<soaprt::BufferOp> result;
+  /// Gives buffers and views their order. Views that lie otherwise than their
+  /// sources, or are not contiguous any more, become buffers. Returns how many
+  /// have channels last.
+  unsigned apply() {
     llvm::BitVector values = cut_.solve();
-    for (auto [buffer, node] : nodes_)
-      if (values[node])
-        result.push_back(cast<soaprt::BufferOp>(buffer));
-    return result;
+    auto isLast = [&](Value buffer) {
+      auto node = nodeOf(buffer);
+      return node && values[*node];
+    };
+    SmallVector<BoxView> copied;
+    for (BoxView &box : boxes_) {
+      bool source = isLast(box.view.getSource());
+      if (source != isLast(box.view) || (source && !box.isOfSamples))
+        copied.push_back(box);
+    }
+    unsigned count = 0;
+    for (auto [op, node] : nodes_) {
+      if (!values[node])
+        continue;
+      Value buffer = op->getResult(0);
+      buffer.setType(typeOf(buffer).withOrder(ElementOrder::ChannelsLast));
+      ++count;
+    }
+    copyBoxes(copied);
+    return count;
   }
 
 private:
@@ -79,9 +106,10 @@ private:
           hasOrders(shape) && shape.size() <= maxRank)
         nodes_[buffer] = cut_.addNode();
     }
+    ProgramUses uses(device);
     for (Operation &op : device.getBlock())
       TypeSwitch<Operation *>(&op)
-          .Case([&](soaprt::ViewOp view) { keepRowMajor(view.getSource()); })
+          .Case([&](soaprt::ViewOp view) { visit(view, uses); })
           .Case([&](soaprt::LoadOp load) { keepRowMajor(load.getTarget()); })
           .Case([&](soaprt::InitOp init) {
             for (auto row : init.getBlock().getOps<soaprt::RowOpInterface>())
@@ -114,8 +142,30 @@ private:
     TypeSwitch<Operation *>(row)
         .Case([&](soaprt::LaunchOp launch) { visit(launch); })
         .Case([&](soaprt::CopyOp copy) { visit(copy); })
-        .Case([&](soaprt::ExchangeOp) {}) // join() knows both ends.
+        // join() knows all ends.
+        .Case<soaprt::ExchangeOp, soaprt::CollectiveOp>([](auto) {})
         .Default([&](Operation *) { keepAllRowMajor(row); });
+  }
+
+  /// A view has the order of its source, or is copied.
+  void visit(soaprt::ViewOp view, ProgramUses &uses) {
+    auto source = nodeOf(view.getSource());
+    if (!source)
+      return;
+    std::optional<BoxView> box = findBoxView(view, uses);
+    if (!box || (!box->row && !box->isOfSamples))
+      return keepRowMajor(view.getSource());
+    boxes_.push_back(*box);
+    int64_t both = box->costChannelsLast();
+    if (!hasOrders(view.getType().getShape()))
+      return cut_.addCost(*source, /*value=*/true, both);
+    unsigned node = nodes_[view] = cut_.addNode();
+    cut_.addCost(*source, /*value=*/true, both / 2);
+    cut_.addCost(node, /*value=*/true, both / 2);
+    cut_.addDifference(*source, node,
+                       box->row
+                           ? copyFactor * view.getType().getBytes() - both / 2
+                           : MinimumCut::forbidden);
   }
 
   void visit(soaprt::CopyOp copy) {
@@ -137,15 +187,19 @@ private:
   /// Both ends of a message have one order: its bytes are those of a whole
   /// buffer. Null: an end that is not there.
   void join(Value sent, Value received) {
-    auto from = sent ? nodeOf(sent) : std::nullopt;
-    auto to = received ? nodeOf(received) : std::nullopt;
     if (SOAP_FAULT("message-order") && received)
       return keepRowMajor(received);
-    if (from && to)
-      return cut_.addDifference(*from, *to, MinimumCut::forbidden);
-    for (Value buffer : {sent, received})
-      if (buffer)
-        keepRowMajor(buffer);
+    if (sent && received)
+      return joinOrders(sent, received);
+    keepRowMajor(sent ? sent : received);
+  }
+
+  void joinOrders(Value a, Value b) {
+    auto one = nodeOf(a), other = nodeOf(b);
+    if (one && other)
+      return cut_.addDifference(*one, *other, MinimumCut::forbidden);
+    keepRowMajor(a);
+    keepRowMajor(b);
   }
 
   void visit(soaprt::LaunchOp launch) {
@@ -217,7 +271,8 @@ private:
 
   SymbolTable &symbols_;
   const Target &target_;
-  llvm::MapVector<Operation *, unsigned> nodes_;
+  llvm::MapVector<Operation *, unsigned> nodes_; ///< Of buffers and views.
+  SmallVector<BoxView> boxes_;
   MinimumCut cut_;
 };
 
@@ -237,16 +292,10 @@ struct AssignLayoutsPass
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    bool changed = false;
-    for (soaprt::BufferOp buffer :
-         ProgramLayouts(getOperation(), symbols, *chosen_).solve()) {
-      buffer.getResult().setType(
-          buffer.getType().withOrder(ElementOrder::ChannelsLast));
-      ++numChannelsLast;
-      changed = true;
-    }
-    if (changed && (failed(renewKernels(symbols)) ||
-                    failed(soaprt::verifyMessages(getOperation()))))
+    unsigned count = ProgramLayouts(getOperation(), symbols, *chosen_).apply();
+    numChannelsLast += count;
+    if (count != 0 && (failed(renewKernels(symbols)) ||
+                       failed(soaprt::verifyMessages(getOperation()))))
       signalPassFailure();
   }
 

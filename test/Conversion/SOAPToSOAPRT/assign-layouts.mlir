@@ -4,6 +4,9 @@
 
 // RUN: soap-opt %s --soap-parallelize="devices=2 strategy=spatial" --soap-lower=layouts=true | FileCheck %s --check-prefix=HALO
 
+// RUN: soap-opt %s --soap-parallelize="devices=2 strategy=tensor-parallel" --soap-lower=layouts=true | FileCheck %s --check-prefix=CHANNELS
+// RUN: soap-opt %S/../../faults/Inputs/gathered.mlir --soap-parallelize="devices=2 strategy=%S/../../faults/Inputs/gathered.json" --soap-lower=layouts=true | FileCheck %s --check-prefix=SAMPLES
+
 // Without the pass, and for a target whose library says nothing of channels,
 // all stays row-major.
 // PLAIN-NOT: channels_last
@@ -35,6 +38,29 @@
 // HALO: soaprt.exchange "flat.transfer" {{.*}} receive(%{{.*}} : !soaprt.buffer<1x24xf32, activations>)
 // HALO: soaprt.device @{{.*}} id 1
 // HALO: soaprt.exchange "both.halo" tag [[HALO]] send(%{{.*}} : !soaprt.buffer<1x16x1x5xf32, activations, channels_last>) to [0] receive(%{{.*}} : !soaprt.buffer<1x16x1x5xf32, activations, channels_last>) from [0]
+
+// Tests that all members of a collective have channels last, and that channels
+// of one image, which are contiguous where elements are row-major alone, are
+// gathered through copies.
+// CHANNELS: soaprt.device @{{.*}} id 0
+// CHANNELS: %[[WHOLE:.*]] = soaprt.buffer at {{[0-9]+}} : <1x16x6x5xf32, activations, channels_last>
+// CHANNELS: soaprt.collective "both.all_gather" {{.*}} send(%{{.*}} : !soaprt.buffer<1x8x6x5xf32, activations, channels_last>) receive(%[[FIRST:.*]], %[[SECOND:.*]] : !soaprt.buffer<1x8x6x5xf32, activations, channels_last>, !soaprt.buffer<1x8x6x5xf32, activations, channels_last>)
+// CHANNELS-NEXT: soaprt.copy "both.all_gather"(%[[FIRST]], %[[SECOND]] : {{.*}}) to(%[[WHOLE]], %[[WHOLE]] : {{.*}}) [#soaprt.box<[0, 0, 0, 0] to [0, 0, 0, 0] sizes [1, 8, 6, 5]>, #soaprt.box<[0, 0, 0, 0] to [0, 8, 0, 0] sizes [1, 8, 6, 5]>]
+// CHANNELS: soaprt.device @{{.*}} id 1
+// CHANNELS: soaprt.collective "both.all_gather" {{.*}} send(%{{.*}} : !soaprt.buffer<1x8x6x5xf32, activations, channels_last>) receive(%{{.*}} : !soaprt.buffer<1x8x6x5xf32, activations, channels_last>, !soaprt.buffer<1x8x6x5xf32, activations, channels_last>)
+
+// Tests that whole samples are views with channels last, into which they are
+// gathered and of which they are sent, and that shares of a reduction have
+// channels last. What is drained does not.
+// SAMPLES: soaprt.device @{{.*}} id 0
+// SAMPLES-DAG: %[[A0:.*]] = soaprt.view %[[A:.*]][0] : <2x16x6x6xf32, activations, channels_last> -> <1x16x6x6xf32, activations, channels_last>
+// SAMPLES-DAG: %[[A1:.*]] = soaprt.view %[[A]][576] : <2x16x6x6xf32, activations, channels_last> -> <1x16x6x6xf32, activations, channels_last>
+// SAMPLES-DAG: %[[B0:.*]] = soaprt.view %[[B:.*]][0] : <2x8x6x6xf32, activations, channels_last> -> <1x8x6x6xf32, activations, channels_last>
+// SAMPLES: soaprt.collective "a.all_gather" {{.*}} receive(%[[A0]], %[[A1]] :
+// SAMPLES-NEXT: soaprt.launch "b" @{{.*}}(%[[A]], {{.*}} to(%[[B]] :
+// SAMPLES-NEXT: soaprt.collective "b.all_to_all" {{.*}} send(%[[B0]], %{{.*}} :
+// SAMPLES: soaprt.collective "d.reduce_scatter" {{.*}} receive(%{{.*}} : !soaprt.buffer<2x8x6x6xf32, activations, channels_last>)
+// SAMPLES: soaprt.collective "e.reduce_scatter" {{.*}} receive(%{{.*}} : !soaprt.buffer<1x16x6x6xf32, activations>)
 
 func.func @main() {
   %x = nn.input {nn.name = "x"} : tensor<1x4x6x5xf32>

@@ -604,18 +604,6 @@ soaprt.device @d0 id 0 {
 
 // -----
 
-// Tests that what members of collectives exchange is row-major.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<1x4x8xf32, activations, channels_last>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected row-major buffers, got: '!soaprt.buffer<1x4x8xf32, activations, channels_last>'; copy it to one first}}
-    soaprt.collective "a" all_reduce over [0, 1] member 0 tag 2 combine sum send (%a : !soaprt.buffer<1x4x8xf32, activations, channels_last>) receive (%a : !soaprt.buffer<1x4x8xf32, activations, channels_last>)
-  }
-}
-
-// -----
-
 // Tests that a box which leaves all bounds is an error.
 soaprt.device @d0 id 0 {
   %a = soaprt.buffer : !soaprt.buffer<64xf32, activations>

@@ -460,11 +460,42 @@ soaprt.device @d0 id 0 {
 
 // -----
 
-// Tests that views and loads are row-major.
+// Tests that views of other elements than whole samples are row-major, as
+// their sources are, and that loads are.
 soaprt.device @d0 id 0 {
   %a = soaprt.buffer : !soaprt.buffer<1x4x8xf32, activations, channels_last>
-  // expected-error @+1 {{expected a view of row-major elements, got: '!soaprt.buffer<1x4x8xf32, activations, channels_last>'; copy them}}
+  // expected-error @+1 {{expected a view of row-major elements, or of whole samples with channels last, got: '!soaprt.buffer<32xf32, activations>' of '!soaprt.buffer<1x4x8xf32, activations, channels_last>'; copy them}}
   %b = soaprt.view %a[0] : !soaprt.buffer<1x4x8xf32, activations, channels_last> -> !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<2x4x8xf32, activations, channels_last>
+  // expected-error @+1 {{or of whole samples with channels last, got: '!soaprt.buffer<1x4x8xf32, activations>' of}}
+  %b = soaprt.view %a[32] : !soaprt.buffer<2x4x8xf32, activations, channels_last> -> !soaprt.buffer<1x4x8xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<1x4x8xf32, activations, channels_last>
+  // expected-error @+1 {{or of whole samples with channels last, got: '!soaprt.buffer<1x2x8xf32, activations, channels_last>' of}}
+  %b = soaprt.view %a[0] : !soaprt.buffer<1x4x8xf32, activations, channels_last> -> !soaprt.buffer<1x2x8xf32, activations, channels_last>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<3x4x8xf32, activations, channels_last>
+  // expected-error @+1 {{or of whole samples with channels last, got: '!soaprt.buffer<2x4x8xf32, activations, channels_last>' of}}
+  %b = soaprt.view %a[8] : !soaprt.buffer<3x4x8xf32, activations, channels_last> -> !soaprt.buffer<2x4x8xf32, activations, channels_last>
   soaprt.init {}
   soaprt.main {}
 }

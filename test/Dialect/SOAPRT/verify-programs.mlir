@@ -270,6 +270,71 @@ soaprt.device @d1 id 1 activations 384 parameters 0 {
 
 // -----
 
+// Tests that all members of a collective have one order of the elements of a
+// piece, and one of their number.
+soaprt.device @d0 id 0 activations 384 parameters 0 {
+  %a = soaprt.buffer at 0 : !soaprt.buffer<1x2x2x2xf32, activations, channels_last>
+  %b = soaprt.buffer at 64 : !soaprt.buffer<1x2x2x2xf32, activations, channels_last>
+  %c = soaprt.buffer at 128 : !soaprt.buffer<1x2x2x2xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    %t0 = soaprt.copy "a" () to (%a : !soaprt.buffer<1x2x2x2xf32, activations, channels_last>) [] fill 1.0 : f32 stream compute
+    // expected-note @below {{the row that has it}}
+    %t1 = soaprt.collective "a" all_gather over [0, 1] member 0 tag 3 send (%a : !soaprt.buffer<1x2x2x2xf32, activations, channels_last>) receive (%b, %c : !soaprt.buffer<1x2x2x2xf32, activations, channels_last>, !soaprt.buffer<1x2x2x2xf32, activations>) waits(%t0) stream communication
+  }
+}
+soaprt.device @d1 id 1 activations 384 parameters 0 {
+  %a = soaprt.buffer at 0 : !soaprt.buffer<1x2x2x2xf32, activations>
+  %b = soaprt.buffer at 64 : !soaprt.buffer<1x2x2x2xf32, activations>
+  %c = soaprt.buffer at 128 : !soaprt.buffer<1x2x2x2xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    %t0 = soaprt.copy "a" () to (%a : !soaprt.buffer<1x2x2x2xf32, activations>) [] fill 1.0 : f32 stream compute
+    // expected-error @below {{expected '!soaprt.buffer<1x2x2x2xf32, activations, channels_last>', as device 0 has this piece, got: '!soaprt.buffer<1x2x2x2xf32, activations>'}}
+    %t1 = soaprt.collective "a" all_gather over [0, 1] member 1 tag 3 send (%a : !soaprt.buffer<1x2x2x2xf32, activations>) receive (%b, %c : !soaprt.buffer<1x2x2x2xf32, activations>, !soaprt.buffer<1x2x2x2xf32, activations>) waits(%t0) stream communication
+  }
+}
+
+// -----
+
+soaprt.device @d0 id 0 activations 384 parameters 0 {
+  %a = soaprt.buffer at 0 : !soaprt.buffer<8xf32, activations>
+  %b = soaprt.buffer at 64 : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    %t0 = soaprt.copy "a" () to (%a : !soaprt.buffer<8xf32, activations>) [] fill 1.0 : f32 stream compute
+    // expected-note @below {{the row that has it}}
+    %t1 = soaprt.collective "a" broadcast over [0, 1] member 0 tag 3 send (%a : !soaprt.buffer<8xf32, activations>) receive () waits(%t0) stream communication
+  }
+}
+soaprt.device @d1 id 1 activations 384 parameters 0 {
+  %a = soaprt.buffer at 0 : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    // expected-error @below {{expected '!soaprt.buffer<8xf32, activations>', as device 0 has this piece, got: '!soaprt.buffer<4xf32, activations>'}}
+    %t0 = soaprt.collective "a" broadcast over [0, 1] member 1 tag 3 send () receive (%a : !soaprt.buffer<4xf32, activations>) stream communication
+  }
+}
+
+// -----
+
+// Tests that every device of the module that is a member takes part.
+soaprt.device @d0 id 0 activations 384 parameters 0 {
+  %a = soaprt.buffer at 0 : !soaprt.buffer<8xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    %t0 = soaprt.copy "a" () to (%a : !soaprt.buffer<8xf32, activations>) [] fill 1.0 : f32 stream compute
+    // expected-error @below {{expected device 1 to take part in the broadcast with tag 3}}
+    %t1 = soaprt.collective "a" broadcast over [0, 1] member 0 tag 3 send (%a : !soaprt.buffer<8xf32, activations>) receive () waits(%t0) stream communication
+  }
+}
+soaprt.device @d1 id 1 activations 384 parameters 0 {
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
 // Tests that what is sent to a device of the module is received there.
 soaprt.device @d0 id 0 activations 384 parameters 0 {
   %a = soaprt.buffer at 0 : !soaprt.buffer<8xf32, activations>

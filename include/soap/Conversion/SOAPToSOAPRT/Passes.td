@@ -113,12 +113,16 @@ def AssignLayoutsPass : Pass<"soaprt-assign-layouts", "::mlir::ModuleOp"> {
       either order, if their operands and their result have the same one; vectors
       along the channels stay as they are.
     - Copies of boxes may read one order and write the other.
-    - Both ends of a message have one order.
-    - What other kernels, views, collectives, feeds, drains, loads and
-      `soaprt.init` touch stays row-major.
+    - Both ends of a message have one order, and so have all members of a
+      collective that have a piece of it.
+    - A view of a box has the order of its source where both are row-major or
+      the box is whole samples. Else it becomes a buffer, with a copy before the
+      first row that reads it, or behind the one that writes it.
+    - What other kernels, other views, feeds, drains, loads and `soaprt.init`
+      touch stays row-major.
 
-    Changes no row, adds none, and no byte more moves between devices. A kernel
-    of which some launches have channels last becomes several with one key.
+    No byte more moves between devices. A kernel of which some launches have
+    channels last becomes several with one key.
 
     Expects the result of convert-soap-to-soaprt, before streams are assigned.
 

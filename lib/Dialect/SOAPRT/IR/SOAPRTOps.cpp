@@ -283,6 +283,15 @@ LogicalResult BufferOp::verify() {
   return success();
 }
 
+/// Whether the elements of `shape` from `first` on are whole samples of those
+/// of `whole`.
+static bool isOfSamples(int64_t first, ArrayRef<int64_t> shape,
+                        ArrayRef<int64_t> whole) {
+  int64_t perSample = ShapedType::getNumElements(whole.drop_front());
+  return shape.drop_front() == whole.drop_front() &&
+         (perSample == 0 || first % perSample == 0);
+}
+
 LogicalResult ViewOp::verify() {
   BufferType source = getSource().getType(), result = getType();
   if (source.getElementType() != result.getElementType() ||
@@ -290,10 +299,13 @@ LogicalResult ViewOp::verify() {
     return emitOpError("expected the element type and the space of the source, "
                        "got: ")
            << result;
-  if (source.isChannelsLast() || result.isChannelsLast())
-    return emitOpError("expected a view of row-major elements, got: ")
-           << (source.isChannelsLast() ? source : result) << "; copy them";
   int64_t first = getFirst(), end = first + result.getNumElements();
+  bool isLast = source.isChannelsLast();
+  if (isLast != result.isChannelsLast() ||
+      (isLast && !isOfSamples(first, result.getShape(), source.getShape())))
+    return emitOpError("expected a view of row-major elements, or of whole "
+                       "samples with channels last, got: ")
+           << result << " of " << source << "; copy them";
   if (first < 0 || end > source.getNumElements())
     return emitOpError("expected elements inside of the source (")
            << source.getNumElements() << "), got: [" << first << ", " << end

@@ -147,15 +147,6 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
-/// What members of collectives and the host exchange are row-major elements.
-static LogicalResult verifyRowMajor(Operation *row, ValueRange buffers) {
-  for (Value buffer : buffers)
-    if (bufferType(buffer).isChannelsLast())
-      return row->emitOpError("expected row-major buffers, got: ")
-             << buffer.getType() << "; copy it to one first";
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // ExchangeOp
 //===----------------------------------------------------------------------===//
@@ -210,11 +201,8 @@ static LogicalResult verifyGroup(CollectiveOp op) {
   return success();
 }
 
-/// The row has the buffers of its kind, all of one element type and row-major.
+/// The row has the buffers of its kind, all of one element type.
 static LogicalResult verifyBuffers(CollectiveOp op) {
-  if (failed(verifyRowMajor(op, op.getSends())) ||
-      failed(verifyRowMajor(op, op.getReceives())))
-    return failure();
   size_t n = op.getGroup().size(), sends = 1, receives = 1;
   switch (op.getKind()) {
   case CollectiveKind::Broadcast:

@@ -318,7 +318,8 @@ def SOAPRT_ViewOp : SOAPRT_Op<"view", [HasParent<"DeviceOp">]> {
     Constraints:
     - the result has the element type and the arena of the source
     - the elements of the result lie inside of the source
-    - both are row-major
+    - both are row-major, or both have channels last and the result is whole
+      samples of the source
   }];
   let arguments = (ins SOAPRT_BufferType:$source, I64Attr:$first);
   let results = (outs SOAPRT_BufferType:$result);

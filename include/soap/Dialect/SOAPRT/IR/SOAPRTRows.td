@@ -157,7 +157,9 @@ def SOAPRT_CollectiveOp : SOAPRT_RowOp<"collective", (ins
     - the devices of the group differ, their ids are 0 or larger, and `member`
       is the index of this device
     - there are as many sends and receives as the table says
-    - all buffers have one element type, and are row-major
+    - all buffers have one element type
+    - the buffers of a piece have one order of elements in all members: its
+      bytes are those of the whole buffer
     - `all_reduce` and `reduce_scatter` have `combine`, and it joins parts; the
       others have none
     - the kind of collective has the algorithm

@@ -30,9 +30,10 @@ mlir::LogicalResult verifyProgram(DeviceOp device,
                                   ProgramStatistics &statistics);
 
 /// Proves that what devices of a module receive from each other is what is
-/// sent: the n-th send from one to another with a tag and the n-th receive have
-/// buffers of one element type, size and order, and of one shape where channels
-/// are last. Emits the first violation as an error.
+/// sent: the n-th send from one to another with a tag and the n-th receive, and
+/// all buffers of a piece of a collective, are of one element type, size and
+/// order, and of one shape where channels are last; and that every member of a
+/// collective takes part. Emits the first violation as an error.
 mlir::LogicalResult verifyMessages(mlir::ModuleOp module);
 
 /// The attribute of a device with the memory that the topology gives it, in
