@@ -129,18 +129,22 @@ int64_t ValueCompiler::copyNs(int64_t bytes, int32_t device) {
   return ns;
 }
 
+/// Whether `box` is read where the one piece lies that it is put together from.
+bool ValueCompiler::isView(int32_t box, FlatPlan::Slice pieces,
+                           int32_t device) const {
+  if (pieces.size() != 1)
+    return false;
+  int32_t shard = plan_->pieces[pieces.begin].shard;
+  return CostModel::isView(
+      plan_->box(box), plan_->box(plan_->shards[shard].box),
+      static_cast<int32_t>(in_->elementBytes), topology_.kindOf(device));
+}
+
 /// What it costs to put `box` together.
 int64_t ValueCompiler::assembleNs(int32_t box, FlatPlan::Slice pieces,
                                   int32_t device) {
-  if (device == topology_.host())
+  if (device == topology_.host() || isView(box, pieces, device))
     return 0;
-  if (pieces.size() == 1) {
-    int32_t shard = plan_->pieces[pieces.begin].shard;
-    if (CostModel::isView(plan_->box(box), plan_->box(plan_->shards[shard].box),
-                          static_cast<int32_t>(in_->elementBytes),
-                          topology_.kindOf(device)))
-      return 0;
-  }
   int64_t ns = copyNs(bytesOf(box), device);
   const DeviceKind &kind = topology_.kindOf(device);
   if (!(kind.boxBandwidth > 0))
@@ -274,6 +278,12 @@ void ValueCompiler::addUses() {
       copies_.findOrAdd(device, read.box, read.pieces, isNew);
       if (!isNew)
         continue;
+      // What is made once lies beside the value.
+      if (in_->isFixed && plan_->actions.empty()) {
+        if (!isView(read.box, read.pieces, device))
+          shardBytes_[device] += bytesOf(read.box);
+        continue;
+      }
       int32_t at = members_.findOrAdd(device);
       members_.ns[at] += assembleNs(read.box, read.pieces, device);
       planBytesOf(round)[device] += bytesOf(read.box);

@@ -31,6 +31,7 @@ struct CompileInput {
   bool hasPriority; ///< Collectives of the value have.
   const NodeTasks &producer;
   bool producerComputes;
+  bool isFixed; ///< The value is the same in every step.
   struct Consumer {
     int32_t node;
     /// Of its tasks; none for outputs of the graph.
@@ -101,6 +102,7 @@ private:
   int64_t bytesOf(int32_t box) const {
     return plan_->volumes[box] * in_->elementBytes;
   }
+  bool isView(int32_t box, FlatPlan::Slice pieces, int32_t device) const;
   int64_t assembleNs(int32_t box, FlatPlan::Slice pieces, int32_t device);
   int32_t producerIndex(int32_t device) const;
   Phase phaseOf(const FlatPlan::Action &action) const;

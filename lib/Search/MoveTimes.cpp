@@ -55,7 +55,8 @@ ValueTasks MoveTimes::compile(const Layout &layout, const Need &need,
   arena_.Reset();
   bool hasPriority = topology_.prioritizes(bytesOfLayout(layout, elementBytes));
   return compiler_.compile({plan, elementBytes, hasPriority, producer,
-                            /*producerComputes=*/true, consumer, only},
+                            /*producerComputes=*/true, /*isFixed=*/false,
+                            consumer, only},
                            arena_);
 }
 

@@ -322,6 +322,9 @@ llvm::Error OperatorGraph::checkWrite(int32_t id) const {
     return llvm::createStringError("expected to write a parameter, got: '" +
                                    source.name + "', " +
                                    stringify(source.role));
+  if (source.isFixed)
+    return llvm::createStringError("expected no write of '" + source.name +
+                                   "', which is the same in every step");
   for (int32_t other = 0; other < numNodes(); ++other)
     for (auto [operand, value] : llvm::enumerate(nodes_[other].operands)) {
       if (value != written || other == id)

@@ -54,6 +54,7 @@ ValueTasks ReceiptBounds::compile(const Strategy &strategy,
   const Layout &layout = layout_;
   // The host feeds inputs ahead of the step; what is cut out of them is not.
   isFed_ = graph_.node(value.producer).role == NodeRole::Input;
+  bool isFixed = graph_.node(value.producer).isFixed;
   onHost_ = llvm::is_contained(layout.devices, topology_.host());
   elementBytes_ = value.elementBytes;
   hasPriority_ = topology_.prioritizes(value.bytes());
@@ -75,7 +76,7 @@ ValueTasks ReceiptBounds::compile(const Strategy &strategy,
   // readers share it. If nothing is, everyone cuts out for himself.
   bool drained = numUses_ != value.uses.size();
   for (bool cutsLocally : {false, true}) {
-    if (cutsLocally && (drained || isFed_ || !receipts_.empty()))
+    if (cutsLocally && (drained || isFed_ || isFixed || !receipts_.empty()))
       break;
     for (const Use &use : ArrayRef<Use>(uses_).take_front(numUses_))
       uses[use.number] =

@@ -281,10 +281,11 @@ void TaskGraph::planValue(int32_t id) const {
                                         strategy_.configs[use.node].degrees)
              : nullptr});
   }
-  bool computes = graph_.node(value.producer).role == NodeRole::Compute;
+  const GraphNode &producer = graph_.node(value.producer);
   ValueTasks tasks = caches.compiler.compile(
       {plan, value.elementBytes, topology().prioritizes(value.bytes()),
-       nodeTasks_[value.producer], computes, consumers, usesInOrder_[id]},
+       nodeTasks_[value.producer], producer.role == NodeRole::Compute,
+       producer.isFixed, consumers, usesInOrder_[id]},
       caches.plans.arena());
   valueTasks_[id] = caches.plans.insert(key, tasks);
   ++statistics_.planned;

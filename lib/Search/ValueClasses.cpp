@@ -48,6 +48,7 @@ std::vector<Key> detail::classesOfValues(const OperatorGraph &graph) {
       builder.add(value.elementBytes);
     const GraphNode &producer = graph.node(value.producer);
     builder.add(static_cast<int64_t>(producer.role));
+    builder.add(producer.isFixed);
     add(builder, producer.spec);
     add(builder, producer.spec.results[value.result]);
     for (const GraphValue::Use &use : value.uses) {

@@ -16,6 +16,12 @@ bool soap::isNodeTask(Operation *op) {
   return task && !task.getReduce();
 }
 
+bool soap::isMadeOnce(Operation *op) {
+  auto slice = dyn_cast<soapir::SliceOp>(op);
+  auto assemble = dyn_cast<soapir::AssembleOp>(op);
+  return (slice && slice.getInit()) || (assemble && assemble.getInit());
+}
+
 bool soap::isCopy(Operation *op) {
   return isa<soapir::SliceOp, soapir::AssembleOp>(op);
 }

@@ -26,6 +26,8 @@ std::vector<LaunchGroup> launchGroupsOf(mlir::Block &block);
 /// reductions.
 bool isNodeTask(mlir::Operation *op);
 bool isCopy(mlir::Operation *op);
+/// Whether a copy is made before the first step.
+bool isMadeOnce(mlir::Operation *op);
 /// True for copies that are made for a task of the strategy.
 bool isUnpack(mlir::Operation *op);
 

@@ -158,6 +158,7 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
     else if (op.hasTrait<nn::OverwritesFirst>())
       node.overwrites = Overwrites::First;
     node.makesViews = nn::mayBeView(&op);
+    node.isFixed = nn::isFixed(&op);
     if (auto followed = op.getAttrOfType<IntegerAttr>(
             soapir::SOAPDialect::getFollowsAttrName()))
       node.followedOperand = static_cast<int32_t>(followed.getInt());

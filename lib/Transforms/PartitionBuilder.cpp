@@ -66,6 +66,7 @@ void PartitionBuilder::plan(OpResult result, ArrayRef<OpOperand *> uses) {
   value->result = result.getResultNumber();
   value->combine = layout.combine;
   value->numParts = layout.parts;
+  value->isFixed = nn::isFixed(op);
   auto route = [&](int32_t from, int32_t to) {
     return topology_->routeCost(from, to);
   };
@@ -146,9 +147,10 @@ Value PartitionBuilder::materialize(PlannedValue &value, ArrayRef<Piece> pieces,
 
   Type type = shardType(value, boxAttr, device);
   ArrayAttr boxes = builder_.getArrayAttr({boxAttr});
+  bool isMadeOnce = value.isFixed && value.plan.actions.empty();
   if (pieces.size() == 1) {
-    copy = builder_.create<SliceOp>(value.loc, type,
-                                    value.shards[pieces[0].shard], boxes);
+    copy = builder_.create<SliceOp>(
+        value.loc, type, value.shards[pieces[0].shard], boxes, isMadeOnce);
     setRound(copy.getDefiningOp(), value, round);
     return copy;
   }
@@ -159,7 +161,8 @@ Value PartitionBuilder::materialize(PlannedValue &value, ArrayRef<Piece> pieces,
     ranges.push_back(RangesAttr::get(builder_.getContext(), piece.box));
   }
   copy = builder_.create<AssembleOp>(value.loc, type, inputs,
-                                     builder_.getArrayAttr(ranges), boxes);
+                                     builder_.getArrayAttr(ranges), boxes,
+                                     isMadeOnce);
   setRound(copy.getDefiningOp(), value, round);
   return copy;
 }

@@ -35,6 +35,7 @@ struct PlannedValue {
   int64_t result = 0;          ///< Which of its results.
   Combine combine = Combine::None;
   int64_t numParts = 1;
+  bool isFixed = false; ///< nn::isFixed()
   ValuePlan plan;
   /// Per shard of the plan: its box with parts, and the value once it exists.
   llvm::SmallVector<soapir::BoxAttr> boxes;

@@ -23,6 +23,7 @@ int32_t GraphBuilder::elementwise(std::string name, std::string op,
   node.name = std::move(name);
   node.op = std::move(op);
   node.role = role;
+  node.isFixed = role == NodeRole::Parameter && fixedParameters;
   if (followers && role == NodeRole::Compute &&
       graph.node(graph.value(operands.front()).producer).role ==
           NodeRole::Compute)
@@ -251,6 +252,7 @@ static int64_t pick(Random &random, llvm::ArrayRef<int64_t> choices) {
 OperatorGraph test::randomLayers(uint64_t seed) {
   Random random(seed, /*chain=*/1, 0);
   GraphBuilder builder;
+  builder.fixedParameters = seed % 2 == 1;
   int64_t batch = pick(random, {1, 2, 3, 8});
   bool image = random.below(2);
   int32_t number = 0;

@@ -24,6 +24,8 @@ public:
   int32_t elementBytes = 4; ///< Of the values that are added.
   /// Whether relu() and add() follow what computes their first operand.
   bool followers = false;
+  /// Whether parameters that are added are the same in every step.
+  bool fixedParameters = false;
 
   int32_t input(std::string name, Shape shape);
   int32_t parameter(std::string name, Shape shape);

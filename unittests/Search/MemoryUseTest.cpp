@@ -211,6 +211,52 @@ TEST(MemoryUse, PiecesThatAreNotContiguousNeedBuffers) {
   EXPECT_EQ(peaks({1, 2}), std::vector<int64_t>(2, 32 + 128 + 256 + 256));
 }
 
+TEST(MemoryUse, CopiesOfFixedParametersAreMadeOnce) {
+  // Each of two devices has 256 bytes of weights, of which a reads a half, in
+  // columns, and b all.
+  struct Step {
+    int64_t ns;
+    std::vector<int64_t> peak;
+    bool operator==(const Step &other) const {
+      return ns == other.ns && peak == other.peak;
+    }
+  };
+  DeviceKind kind = plainMachine(1).kinds()[0];
+  kind.memoryBandwidth = 1e9;
+  Topology machine =
+      Topology::machine(2, {kind, 1e9, 10, 0, 1, /*occupiesReceiver=*/false});
+  CostModel costs;
+  auto stepOf = [&](bool isFixed, int32_t columns, int32_t copies) {
+    GraphBuilder builder;
+    builder.fixedParameters = isFixed;
+    int32_t x = builder.input("x", {2, 8}), w = builder.parameter("w", {8, 8});
+    int32_t a = builder.matmul("a", x, w);
+    builder.output("y", builder.matmul("b", builder.relu("r", a), w));
+    OperatorGraph graph = builder.finish();
+    Strategy strategy = singleDevice(graph, machine);
+    auto set = [&](const char *name, Configuration config) {
+      strategy.configs[graph.find(name)] = std::move(config);
+    };
+    set("w", configuration({1, columns}, {0, 1}));
+    set("a", configuration({1, 2, 1}, {0, 1}));
+    set("r", configuration({1, 1}, {0, 1}));
+    set("b", configuration({1, 1, 1}, {0, 1}));
+    EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
+    TaskGraph tasks({graph, machine, costs});
+    tasks.setStrategy(strategy);
+    EXPECT_EQ(tasks.valueTasks(w).actions.size(), copies == 2 ? 0u : 1u);
+    return Step{FullSimulator(tasks).stepNs(), tasks.peakMemory()};
+  };
+  // The copies, of 128 bytes, take no time in the step. They are there while r
+  // runs, either way: w is read again behind it.
+  Step before = stepOf(false, 1, 2), now = stepOf(true, 1, 2);
+  EXPECT_GT(CostModel::copyNs(128, kind), 0);
+  EXPECT_EQ(before.ns - now.ns, CostModel::copyNs(128, kind));
+  EXPECT_EQ(now.peak, before.peak);
+  // What moves, moves in every step.
+  EXPECT_EQ(stepOf(false, 2, 1), stepOf(true, 2, 1));
+}
+
 TEST(MemoryUse, SumsThatAreCutIntoColumnsNeedBuffers) {
   // Each of two devices sums up a half of the products, 256 bytes, and gets a
   // half of the sums.

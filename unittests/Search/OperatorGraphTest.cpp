@@ -122,6 +122,9 @@ TEST(OperatorGraph, MistakesOfWrites) {
                 node.writtenOperand = 0;
             }),
             "node 'b': expected to write a parameter, got: 'x', input");
+  EXPECT_EQ(errorOf([](GraphNode &node) { node.isFixed = node.name == "w"; }),
+            "node 'b': expected no write of 'w', which is the same in every "
+            "step");
   EXPECT_EQ(errorOf([](GraphNode &node) {
               if (node.name == "c")
                 node.operands = {0, 1};

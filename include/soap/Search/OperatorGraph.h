@@ -86,6 +86,9 @@ struct GraphNode {
   int32_t writtenOperand = -1;
   Overwrites overwrites = Overwrites::Nothing;
   bool makesViews = false; ///< Results may lie where operands do.
+  /// Results are the same in every step: a constant, or a parameter that no
+  /// program writes. Copies of them on one device take no time in a step.
+  bool isFixed = false;
   /// A node before this one, behind which this one stands in every launch
   /// order, although it reads nothing of it; both compute. -1: none. No time
   /// passes between the two.

@@ -367,42 +367,65 @@ static std::string rowName(soapir::BoxAttr box, StringRef suffix) {
   return (box.getValue().getValue() + "." + suffix).str();
 }
 
-void Lowering::lower(soapir::SliceOp op) {
+FailureOr<Lowering::Place> Lowering::placeOfCopy(Operation *op, bool isInit,
+                                                 StringRef node) {
+  for (Value input : op->getOperands())
+    if (isInit && writtenBuffers_.contains(
+                      soaprt::getStorage(shards_.lookup(input)).buffer))
+      return op->emitOpError("expected, with 'init', a parameter that no "
+                             "program writes");
+  int32_t device =
+      cast<soapir::ShardType>(op->getResult(0).getType()).getDevice();
+  return Place{device, isInit, node};
+}
+
+LogicalResult Lowering::lower(soapir::SliceOp op) {
   auto type = op.getOutput().getType();
   if (type.isOnHost())
-    return;
+    return success();
   int32_t device = type.getDevice();
   Value source = shards_.lookup(op.getInput());
   if (Value view = tryView(device, source, op.getOffsets(), type.getShape(),
                            /*aligned=*/true, op.getLoc())) {
     shards_.map(op.getOutput(), view);
-    return;
+    return success();
   }
   std::string name = rowName(cast<soapir::BoxAttr>(op.getBoxes()[0]), "slice");
-  Value target = createBuffer(type, op.getLoc());
-  createCopy({device, /*init=*/false, name}, source, target,
+  FailureOr<Place> place = placeOfCopy(op, op.getInit(), name);
+  if (failed(place))
+    return failure();
+  Value target = createBuffer(
+      device, type.getShape(), type.getElementType(),
+      op.getInit() ? Space::Parameters : Space::Activations, op.getLoc());
+  createCopy(*place, source, target,
              soaprt::BoxCopyAttr::get(context_, op.getOffsets(),
                                       zeros(type.getShape().size()),
                                       type.getShape()),
              {}, op.getLoc());
   shards_.map(op.getOutput(), target);
+  return success();
 }
 
-void Lowering::lower(soapir::AssembleOp op) {
+LogicalResult Lowering::lower(soapir::AssembleOp op) {
   auto type = op.getOutput().getType();
   if (type.isOnHost())
-    return;
+    return success();
   int32_t device = type.getDevice();
   if (op.getInputs().size() == 1)
     if (Value view = tryView(device, shards_.lookup(op.getInputs()[0]),
                              op.getSourceOffsets(0), type.getShape(),
                              /*aligned=*/true, op.getLoc())) {
       shards_.map(op.getOutput(), view);
-      return;
+      return success();
     }
   std::string name =
       rowName(cast<soapir::BoxAttr>(op.getBoxes()[0]), "assemble");
-  Value target = createBuffer(type, op.getLoc());
+  FailureOr<Place> place = placeOfCopy(op, op.getInit(), name);
+  if (failed(place))
+    return failure();
+  Value target = createBuffer(
+      device, type.getShape(), type.getElementType(),
+      op.getInit() ? Space::Parameters : Space::Activations, op.getLoc());
   SmallVector<Value> sources;
   SmallVector<soaprt::BoxCopyAttr> boxes;
   for (auto [index, input] : llvm::enumerate(op.getInputs())) {
@@ -415,8 +438,8 @@ void Lowering::lower(soapir::AssembleOp op) {
         soap::shapeOf(piece)));
   }
   if (!sources.empty())
-    createCopy({device, /*init=*/false, name}, sources,
-               SmallVector<Value>(sources.size(), target), boxes, {},
-               op.getLoc());
+    createCopy(*place, sources, SmallVector<Value>(sources.size(), target),
+               boxes, {}, op.getLoc());
   shards_.map(op.getOutput(), target);
+  return success();
 }

@@ -113,8 +113,11 @@ private:
   mlir::LogicalResult lowerSchedule(nn::ScheduleOp op, Place place,
                                     mlir::IRMapping &buffers);
   mlir::FailureOr<soaprt::KernelOp> getKernel(mlir::Operation *op);
-  void lower(soapir::SliceOp op);
-  void lower(soapir::AssembleOp op);
+  mlir::LogicalResult lower(soapir::SliceOp op);
+  mlir::LogicalResult lower(soapir::AssembleOp op);
+  /// Where a copy that is made before the first step goes, or in every step.
+  mlir::FailureOr<Place> placeOfCopy(mlir::Operation *op, bool isInit,
+                                     llvm::StringRef node);
 
   // Communication (LowerCommunication.cpp).
   mlir::LogicalResult lower(soapir::TransferOp op);

@@ -279,12 +279,8 @@ LogicalResult Lowering::lowerOps(func::FuncOp main) {
   for (Operation &op : main.getBody().front()) {
     LogicalResult result =
         TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case<soapir::TaskOp, soapir::TransferOp>(
-                [&](auto typed) { return lower(typed); })
-            .Case<soapir::SliceOp, soapir::AssembleOp>([&](auto typed) {
-              lower(typed);
-              return success();
-            })
+            .Case<soapir::TaskOp, soapir::TransferOp, soapir::SliceOp,
+                  soapir::AssembleOp>([&](auto typed) { return lower(typed); })
             .Case<soapir::BroadcastOp, soapir::AllGatherOp, soapir::AllToAllOp,
                   soapir::AllReduceOp, soapir::ReduceScatterOp>(
                 [&](auto typed) {

@@ -200,6 +200,29 @@ module @eval {
 
 // -----
 
+// Tests that a copy of a parameter that the step writes is made in every step.
+func.func @main() {
+  %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<4x8xf32>, on 0> as #soap.box<"w":0, [0:4, 0:8]>) {
+    %0 = nn.parameter {nn.name = "w"} : tensor<4x8xf32> from #nn.splat<4.0 : f32>
+    soap.return %0 : tensor<4x8xf32>
+  }
+  // expected-error @+1 {{expected, with 'init', a parameter that no program writes}}
+  %s = soap.slice %w init : !soap.shard<tensor<4x8xf32>, on 0> -> (!soap.shard<tensor<4x4xf32>, on 0> as #soap.box<"w":0, [0:4, 0:4]>)
+  soap.discard %s : !soap.shard<tensor<4x4xf32>, on 0>
+  %n = soap.task "new" 0 (%a = %w : !soap.shard<tensor<4x8xf32>, on 0>) -> (!soap.shard<tensor<4x8xf32>, on 0> as #soap.box<"new":0, [0:4, 0:8]>) {
+    %0 = nn.relu %a {nn.name = "new"} : tensor<4x8xf32>
+    soap.return %0 : tensor<4x8xf32>
+  }
+  %v = soap.task "w.write" 0 (%a = %n : !soap.shard<tensor<4x8xf32>, on 0>, %b = %w : !soap.shard<tensor<4x8xf32>, on 0>) -> (!soap.shard<tensor<4x8xf32>, on 0> as #soap.box<"w.write":0, [0:4, 0:8]>) {
+    %0 = nn.write %a, %b {nn.name = "w.write"} : tensor<4x8xf32>
+    soap.return %0 : tensor<4x8xf32>
+  }
+  soap.discard %v : !soap.shard<tensor<4x8xf32>, on 0>
+  return
+}
+
+// -----
+
 // Tests that a program beside the step has a @main.
 func.func @main() {
   %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"w":0, [0:32]>) {

@@ -158,6 +158,25 @@ func.func @slice_device(%a: !soap.shard<tensor<4xf32>, on 0>) {
 
 // -----
 
+// Tests that copies are made before the first step only of what is there.
+func.func @slice_init() {
+  %a = soap.remote -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [4:8]>)
+  // expected-error @below {{'soap.slice' op expected an operand that a task of phase init makes, got:}}
+  %s = soap.slice %a init : !soap.shard<tensor<4xf32>, on 0> -> (!soap.shard<tensor<2xf32>, on 0> as #soap.box<"x":0, [4:6]>)
+  return
+}
+
+// -----
+
+func.func @assemble_init() {
+  %a = soap.remote -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [4:8]>)
+  // expected-error @below {{'soap.assemble' op expected an operand that a task of phase init makes, got:}}
+  %s = soap.assemble %a[4:6] init : !soap.shard<tensor<4xf32>, on 0> -> (!soap.shard<tensor<2xf32>, on 0> as #soap.box<"x":0, [4:6]>)
+  return
+}
+
+// -----
+
 // Tests that a slice is inside of its operand.
 func.func @slice_outside() {
   %a = soap.remote -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [4:8]>)

@@ -30,6 +30,12 @@ bool soap::nn::isState(ParameterOp parameter) {
   return parameter->hasAttr(stateAttrName) || findWrite(parameter);
 }
 
+bool soap::nn::isFixed(Operation *producer) {
+  auto parameter = dyn_cast<ParameterOp>(producer);
+  return isa<ConstantOp>(producer) ||
+         (parameter && (!isState(parameter) || SOAP_FAULT("written-is-fixed")));
+}
+
 WriteOp soap::nn::findWrite(ParameterOp parameter) {
   for (OpOperand &use : parameter->getUses())
     if (auto write = dyn_cast<WriteOp>(use.getOwner());

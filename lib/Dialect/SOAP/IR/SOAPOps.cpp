@@ -156,8 +156,15 @@ static SmallVector<int64_t> offsetsIn(const Box &inner, const Box &outer) {
   return offsets;
 }
 
-/// A copy stays on its device and keeps parts and elements.
-static LogicalResult verifyCopy(Operation *op, Value input, Value output) {
+/// A copy stays on its device and keeps parts and elements. One that is made
+/// before the first step is of what is there by then.
+static LogicalResult verifyCopy(Operation *op, bool isInit, Value input,
+                                Value output) {
+  auto source = input.getDefiningOp<TaskOp>();
+  if (isInit && (!source || source.getPhase() != Phase::Init))
+    return op->emitOpError()
+           << "expected an operand that a task of phase init makes, got: "
+           << input;
   auto from = cast<ShardType>(input.getType());
   auto to = cast<ShardType>(output.getType());
   if (from.getDevice() != to.getDevice())
@@ -192,7 +199,7 @@ static LogicalResult verifyPiece(Operation *op, Value input, BoxAttr result,
 }
 
 LogicalResult SliceOp::verify() {
-  if (failed(verifyCopy(*this, getInput(), getOutput())))
+  if (failed(verifyCopy(*this, getInit(), getInput(), getOutput())))
     return failure();
   return verifyPiece(*this, getInput(), getBox(0), getBox(0).getBox());
 }
@@ -221,7 +228,7 @@ LogicalResult AssembleOp::verify() {
   SmallVector<Box> pieces;
   for (auto [i, input] : llvm::enumerate(getInputs())) {
     pieces.push_back(getPiece(i));
-    if (failed(verifyCopy(*this, input, getOutput())) ||
+    if (failed(verifyCopy(*this, getInit(), input, getOutput())) ||
         failed(verifyPiece(*this, input, getBox(0), pieces.back())))
       return failure();
   }

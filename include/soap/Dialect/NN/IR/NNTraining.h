@@ -41,6 +41,9 @@ mlir::ModuleOp findEvaluation(mlir::ModuleOp module);
 
 /// Whether any program writes a parameter: it is no constant.
 bool isState(ParameterOp parameter);
+/// Whether what an operation makes is the same in every step: it is a constant,
+/// or a parameter that no program writes.
+bool isFixed(mlir::Operation *producer);
 /// The attribute of a parameter that has another shape than the tensor of the
 /// model whose elements it has: `{shape = array<i64: 64>, tensor = "w"}`, the
 /// shape and the name of that tensor.

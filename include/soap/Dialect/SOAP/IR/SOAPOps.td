@@ -183,6 +183,8 @@ def SOAP_RemoteOp : SOAP_Op<"remote", [
 // Copies on a device
 //===----------------------------------------------------------------------===//
 
+/// With `init`, it is made once, before the first step, and takes no time in
+/// any: the operands are the same in every step.
 class SOAP_CopyOp<string mnemonic> : SOAP_Op<mnemonic, [
     Pure, DeclareOpInterfaceMethods<SOAP_ShardOpInterface>]> {
   let hasVerifier = 1;
@@ -205,11 +207,13 @@ def SOAP_SliceOp : SOAP_CopyOp<"slice"> {
     - operand and result are on one device and equally partial
     - the box of the result is inside of that of the operand: the same value, the
       same parts
+    - with `init`, a task of phase init makes the operand
   }];
-  let arguments = (ins SOAP_ShardType:$input, SOAP_BoxArrayAttr:$boxes);
+  let arguments = (ins SOAP_ShardType:$input, SOAP_BoxArrayAttr:$boxes,
+                       UnitAttr:$init);
   let results = (outs SOAP_ShardType:$output);
   let assemblyFormat = [{
-    $input attr-dict `:` qualified(type($input)) `->`
+    $input (`init` $init^)? attr-dict `:` qualified(type($input)) `->`
     custom<BoxedResult>(type($output), $boxes)
   }];
   let extraClassDeclaration = [{
@@ -239,13 +243,14 @@ def SOAP_AssembleOp : SOAP_CopyOp<"assemble"> {
     - a piece is inside of the box of its operand: the same value, the same parts
     - pieces cover the box of the result exactly: inside of it, disjoint, nothing
       left over
+    - with `init`, tasks of phase init make the operands
   }];
   let arguments = (ins Variadic<SOAP_ShardType>:$inputs,
                        SOAP_RangesArrayAttr:$pieces,
-                       SOAP_BoxArrayAttr:$boxes);
+                       SOAP_BoxArrayAttr:$boxes, UnitAttr:$init);
   let results = (outs SOAP_ShardType:$output);
   let assemblyFormat = [{
-    custom<Pieces>($inputs, $pieces) attr-dict (`:` qualified(type($inputs))^)? `->`
+    custom<Pieces>($inputs, $pieces) (`init` $init^)? attr-dict (`:` qualified(type($inputs))^)? `->`
     custom<BoxedResult>(type($output), $boxes)
   }];
   let extraClassDeclaration = [{
