@@ -307,7 +307,7 @@ std::string soap::measuredCostsPath(const Target &target, int32_t devices,
     return "";
   // Kernels are as the compiler makes them and the runtime chooses them: when
   // either changes, costs get another name, and are measured again.
-  constexpr llvm::StringLiteral form = "; form 7";
+  constexpr llvm::StringLiteral form = "; form 8";
   std::string machine = target.getMachineName() + "; SOAP " + soap_version() +
                         "; LLVM " LLVM_VERSION_STRING + variant.str() +
                         form.str();

@@ -204,9 +204,8 @@ void ValueCompiler::findMemberCopies(const FlatPlan::Action &action) {
 /// Pieces of a collective travel as dense buffers: views where they are
 /// contiguous in what a member puts in or gets, else buffers beside it, of all
 /// pieces. One piece tells for all, since they are cut along the same
-/// dimensions. The order of elements is chosen later (soaprt-assign-layouts):
-/// of tensors that may have channels last, only whole samples are contiguous
-/// in either.
+/// dimensions. The order of elements of images is chosen later
+/// (soaprt-assign-layouts): whole samples alone are contiguous in either.
 int64_t ValueCompiler::stagingBytesOf(const FlatPlan::Action &action) const {
   if (action.kind != ActionKind::AllToAll &&
       action.kind != ActionKind::AllGather &&
@@ -217,9 +216,8 @@ int64_t ValueCompiler::stagingBytesOf(const FlatPlan::Action &action) const {
   auto isContiguous = [&](ArrayRef<Range> piece, ArrayRef<Range> whole) {
     BoxCopies copy;
     copy.add(piece, whole, piece, in_->elementBytes);
-    constexpr size_t leastOfImages = 3;
-    return copy.runs <= 1 && (piece.size() < leastOfImages ||
-                              piece.drop_front() == whole.drop_front());
+    return copy.runs <= 1 &&
+           (!in_->mayReorder || piece.drop_front() == whole.drop_front());
   };
   ArrayRef<Range> mine = plan_->box(inputs.front().box);
   int64_t put = 0, got = 0;

@@ -32,6 +32,9 @@ struct CompileInput {
   const NodeTasks &producer;
   bool producerComputes;
   bool isFixed; ///< The value is the same in every step.
+  /// The value may have channels last: only whole samples of it are contiguous
+  /// for sure.
+  bool mayReorder;
   struct Consumer {
     int32_t node;
     /// Of its tasks; none for outputs of the graph.

@@ -18,8 +18,9 @@ using namespace soap;
 using llvm::SmallVector;
 
 namespace {
-/// What devices hold of a value: the shards that its producer makes, and what
-/// a round of its plan adds to them (-1: none).
+/// What devices hold of a value: the shards that its producer makes (and copies
+/// of them that are made once), and what a round of its plan adds to them (-1:
+/// none).
 struct Parts {
   bool shards;
   int32_t round;

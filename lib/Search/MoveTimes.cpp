@@ -56,7 +56,7 @@ ValueTasks MoveTimes::compile(const Layout &layout, const Need &need,
   bool hasPriority = topology_.prioritizes(bytesOfLayout(layout, elementBytes));
   return compiler_.compile({plan, elementBytes, hasPriority, producer,
                             /*producerComputes=*/true, /*isFixed=*/false,
-                            consumer, only},
+                            /*mayReorder=*/false, consumer, only},
                            arena_);
 }
 

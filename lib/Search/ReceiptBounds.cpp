@@ -73,7 +73,8 @@ ValueTasks ReceiptBounds::compile(const Strategy &strategy,
     addPacks(layout, receipt, arena);
   receipt.slot = static_cast<int32_t>(receipt.packDevices.size());
   // What is sent or drained may be cut out when the value is launched, and
-  // readers share it. If nothing is, everyone cuts out for himself.
+  // readers share it. If nothing is, everyone cuts out for himself; of what is
+  // the same in every step, once, which takes no time.
   bool drained = numUses_ != value.uses.size();
   for (bool cutsLocally : {false, true}) {
     if (cutsLocally && (drained || isFed_ || isFixed || !receipts_.empty()))

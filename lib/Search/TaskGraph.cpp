@@ -258,6 +258,13 @@ void TaskGraph::compileNode(int32_t id) {
   nodeTasks_[id] = caches.nodes.of(graph_, id, config, key, *caches.degrees);
 }
 
+/// Whether a tensor with channels last lies otherwise than row-major.
+static bool hasOrders(ArrayRef<int64_t> shape) {
+  return shape.size() >= 3 && shape[1] > 1 &&
+         llvm::any_of(shape.drop_front(2),
+                      [](int64_t size) { return size > 1; });
+}
+
 void TaskGraph::planValue(int32_t id) const {
   Caches &caches = *caches_;
   Key key = caches.keyOf(graph_, id);
@@ -285,7 +292,8 @@ void TaskGraph::planValue(int32_t id) const {
   ValueTasks tasks = caches.compiler.compile(
       {plan, value.elementBytes, topology().prioritizes(value.bytes()),
        nodeTasks_[value.producer], producer.role == NodeRole::Compute,
-       producer.isFixed, consumers, usesInOrder_[id]},
+       producer.isFixed, graph_.hasImages && hasOrders(value.shape), consumers,
+       usesInOrder_[id]},
       caches.plans.arena());
   valueTasks_[id] = caches.plans.insert(key, tasks);
   ++statistics_.planned;

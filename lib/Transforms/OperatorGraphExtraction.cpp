@@ -159,6 +159,9 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
       node.overwrites = Overwrites::First;
     node.makesViews = nn::mayBeView(&op);
     node.isFixed = nn::isFixed(&op);
+    result.graph.hasImages |=
+        isa<nn::ConvOp, nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp,
+            nn::MaxPoolOp, nn::AvgPoolOp, nn::LRNOp>(op);
     if (auto followed = op.getAttrOfType<IntegerAttr>(
             soapir::SOAPDialect::getFollowsAttrName()))
       node.followedOperand = static_cast<int32_t>(followed.getInt());

@@ -100,7 +100,8 @@ FailureOr<int64_t> BlockSimulation::costOf(Operation *op,
                                            int32_t device) const {
   const DeviceKind &kind = topology_.kindOf(device);
   if (isCopy(op))
-    return isMadeOnce(op) ? 0 : copyNs(op, kind);
+    return isMadeOnce(op) && !SOAP_FAULT("init-copies-cost") ? 0
+                                                             : copyNs(op, kind);
   auto task = cast<soapir::TaskOp>(op);
   if (task.getReduce()) {
     int64_t inputs = task.getInputs().size();

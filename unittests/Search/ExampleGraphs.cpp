@@ -417,6 +417,7 @@ static OperatorGraph makeRandomGraph(uint64_t seed, int64_t scale,
                                      bool followers) {
   GraphBuilder builder;
   builder.followers = followers;
+  builder.fixedParameters = seed % 2 == 1;
   Random random(seed, 0x67726170, scale);
   auto pick = [&](llvm::ArrayRef<int32_t> list) {
     // Mostly what was made last, now and then from far back.
@@ -456,6 +457,7 @@ static OperatorGraph makeRandomGraph(uint64_t seed, int64_t scale,
     switch (random.below(scale != 0 ? 9 : 8)) {
     case 0:
     case 1:
+      builder.fixedParameters = i % 2 == 1;
       if (random.below(3))
         weights.push_back(builder.parameter(name + ".w", {width, width}));
       rows.push_back(builder.matmul(name, row, pick(weights)));

@@ -16,6 +16,7 @@
 #include "soap/Search/TaskGraph.h"
 #include "gtest/gtest.h"
 #include <map>
+#include <set>
 
 using namespace soap;
 using namespace soap::test;
@@ -23,7 +24,8 @@ using namespace soap::test;
 namespace {
 struct Bytes {
   int64_t step = 0, feed = 0, drain = 0;
-  std::map<int32_t, int64_t> shards; ///< Per device, what tasks write.
+  /// Per device, what tasks write, and copies of it that are made once.
+  std::map<int32_t, int64_t> shards;
   bool operator==(const Bytes &o) const {
     return step == o.step && feed == o.feed && drain == o.drain &&
            shards == o.shards;
@@ -46,6 +48,19 @@ Bytes planned(const OperatorGraph &graph, const Strategy &strategy,
     if (shard.origin == Shard::Origin::Task && shard.device != machine.host() &&
         !isEmpty(shard.box))
       bytes.shards[shard.device] += volume(shard.box) * elementBytes;
+  // What is cut out of them once, as far as it is no view.
+  if (!graph.node(graph.value(id).producer).isFixed || !plan.actions.empty())
+    return bytes;
+  std::set<std::pair<int32_t, std::string>> boxes;
+  for (const Read &read : plan.reads) {
+    const Shard &first = plan.shards[read.pieces.front().shard];
+    bool isView = read.pieces.size() == 1 &&
+                  CostModel::isView(read.box, first.box,
+                                    static_cast<int32_t>(elementBytes),
+                                    machine.kindOf(read.device));
+    if (!isView && boxes.insert({read.device, toString(read.box)}).second)
+      bytes.shards[read.device] += volume(read.box) * elementBytes;
+  }
   return bytes;
 }
 

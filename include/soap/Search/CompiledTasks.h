@@ -142,8 +142,9 @@ struct ValueTasks {
   int32_t numLateSlots = 0;
   bool isBound = false; ///< No plan, but a lower bound of any.
   int64_t stepBytes = 0, feedBytes = 0, drainBytes = 0;
-  /// Memory (host left out): of the producer's shards, and of all that the plan
-  /// adds to them in round 0.
+  /// Memory (host left out): of the producer's shards, with copies of them that
+  /// are made once, before the first step; and of all that the plan adds to
+  /// them in round 0.
   llvm::ArrayRef<DeviceBytes> shardBytes, planBytes;
   /// Rounds behind round 0, as they are launched. Round 0 has the actions and
   /// the slots in front of theirs.

@@ -153,7 +153,7 @@ private:
     if (!source)
       return;
     std::optional<BoxView> box = findBoxView(view, uses);
-    if (!box || (!box->row && !box->isOfSamples))
+    if (!box || (!box->place.row && !box->isOfSamples))
       return keepRowMajor(view.getSource());
     boxes_.push_back(*box);
     int64_t both = box->costChannelsLast();
@@ -163,7 +163,7 @@ private:
     cut_.addCost(*source, /*value=*/true, both / 2);
     cut_.addCost(node, /*value=*/true, both / 2);
     cut_.addDifference(*source, node,
-                       box->row
+                       box->place.row
                            ? copyFactor * view.getType().getBytes() - both / 2
                            : MinimumCut::forbidden);
   }

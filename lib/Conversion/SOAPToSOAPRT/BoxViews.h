@@ -21,10 +21,15 @@ struct BoxView {
   llvm::SmallVector<int64_t> lo; ///< Of its first element in the source.
   /// Whole samples of the source are contiguous where channels are last, too.
   bool isOfSamples = false;
-  /// The first row that reads it, or the only one that writes it: a copy of it
-  /// stands right before, or right behind. Null: it has to stay a view.
-  soaprt::RowOpInterface row = nullptr;
-  bool isRead = false;
+  /// Where a copy between the two may stand.
+  struct Place {
+    /// The first row that reads the view, or the only one that writes it. Null:
+    /// it has to stay a view.
+    soaprt::RowOpInterface row = nullptr;
+    bool isRead = false;
+    /// The row that the copy stands right before. Null: behind all.
+    mlir::Operation *before = nullptr;
+  } place;
 
   /// What it costs, in bytes, if the elements of source and view have the same
   /// order, channels last.
@@ -35,7 +40,7 @@ struct BoxView {
 std::optional<BoxView> findBoxView(soaprt::ViewOp view, ProgramUses &uses);
 
 /// Makes buffers of views, with copies from their sources or to them. Each has
-/// a row.
+/// a place.
 void copyBoxes(llvm::ArrayRef<BoxView> views);
 
 } // namespace soap

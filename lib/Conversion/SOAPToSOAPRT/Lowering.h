@@ -115,7 +115,8 @@ private:
   mlir::FailureOr<soaprt::KernelOp> getKernel(mlir::Operation *op);
   mlir::LogicalResult lower(soapir::SliceOp op);
   mlir::LogicalResult lower(soapir::AssembleOp op);
-  /// Where a copy that is made before the first step goes, or in every step.
+  /// Where a copy goes that is made before the first step, or in every step.
+  /// Fails if it is made once and a program writes what it is of.
   mlir::FailureOr<Place> placeOfCopy(mlir::Operation *op, bool isInit,
                                      llvm::StringRef node);
 
@@ -219,6 +220,9 @@ private:
   /// Buffers of constants of equal elements, by device and value: nothing
   /// writes them.
   llvm::DenseMap<std::pair<int32_t, mlir::Attribute>, mlir::Value> splats_;
+  /// What is cut out of a buffer before the first step, by that and the box:
+  /// programs share it.
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> cutOnce_;
   /// Number of communication operations so far.
   int32_t tags_ = 0;
   LoweringCounts counts_;

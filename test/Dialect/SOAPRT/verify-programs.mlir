@@ -202,6 +202,23 @@ soaprt.device @d0 id 0 activations 128 parameters 128 {
 
 // -----
 
+// Tests that nothing is made once of what a program writes.
+soaprt.device @d0 id 0 activations 128 parameters 256 {
+  %w = soaprt.buffer at 0 : !soaprt.buffer<32xf32, parameters>
+  %v = soaprt.buffer at 128 : !soaprt.buffer<16xf32, parameters>
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<32xf32> at [0] into %w : !soaprt.buffer<32xf32, parameters>
+  soaprt.init {
+    // expected-error @below {{expected soaprt.init to read no parameter that a program writes}}
+    soaprt.copy "w.slice"(%w : !soaprt.buffer<32xf32, parameters>) to(%v : !soaprt.buffer<16xf32, parameters>) [#soaprt.box<[16] to [0] sizes [16]>] stream compute
+  }
+  soaprt.main "train" {
+    // expected-note @below {{the row that writes it}}
+    soaprt.copy "w" () to (%w : !soaprt.buffer<32xf32, parameters>) [] fill 1.0 : f32 stream compute
+  }
+}
+
+// -----
+
 // Tests that a program has no copy of its own of what another one writes.
 soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
   %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>

@@ -24,7 +24,8 @@ def ConvertSOAPToSOAPRTPass
       computes is a library kernel, the rest becomes native code in
       `module @kernels`.
     - A task of phase `init` becomes loads into the parameter arena, and rows of
-      `soaprt.init` if it computes something.
+      `soaprt.init` if it computes something; so do slices and assemblies with
+      `init`, unless they are views.
     - Transfers become one exchange per device that takes part; collectives one
       row per member, with copies where their pieces are not contiguous. Tags
       number the soap ops.

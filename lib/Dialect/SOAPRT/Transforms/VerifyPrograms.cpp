@@ -178,12 +178,25 @@ private:
     return success();
   }
 
-  /// Of a parameter that a program writes, there is no copy that none does:
-  /// another program would go on reading its first value.
+  /// Of a parameter that a program writes, there is no copy that none does, nor
+  /// is one made of it before the first step: another program would go on
+  /// reading its first value.
   LogicalResult proveState() {
     auto written = writtenBytes();
     if (failed(written))
       return failure();
+    for (auto row : device_.getInit().getBlock().getOps<RowOpInterface>())
+      for (Value value : row.getReads()) {
+        if (cast<BufferType>(value.getType()).getSpace() != Space::Parameters)
+          continue;
+        const Written *found = findWrite(*written, value);
+        if (!found)
+          continue;
+        InFlightDiagnostic diagnostic = row->emitOpError(
+            "expected soaprt.init to read no parameter that a program writes");
+        diagnostic.attachNote(found->row->getLoc()) << "the row that writes it";
+        return diagnostic;
+      }
     SmallVector<std::pair<LoadOp, Operation *>> state;
     SmallVector<LoadOp> others;
     for (auto load : device_.getBlock().getOps<LoadOp>()) {
