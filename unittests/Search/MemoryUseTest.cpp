@@ -211,6 +211,28 @@ TEST(MemoryUse, PiecesThatAreNotContiguousNeedBuffers) {
   EXPECT_EQ(peaks({1, 2}), std::vector<int64_t>(2, 32 + 128 + 256 + 256));
 }
 
+TEST(MemoryUse, ChannelsOfOneImageMayNeedBuffers) {
+  // Two devices have half of the channels of one image, or one of two images,
+  // 256 bytes, and both need all: where an order with channels last may be
+  // chosen, what is received of channels is not contiguous for sure.
+  auto peaks = [](int64_t batch, bool hasImages) {
+    GraphBuilder builder;
+    int32_t x = builder.input("x", {batch, 8 / batch, 4, 4});
+    builder.output("y", builder.pool("b", builder.relu("a", x), 4, 4));
+    builder.graph.hasImages = hasImages;
+    OperatorGraph graph = builder.finish();
+    int32_t images = static_cast<int32_t>(batch), channels = 3 - images;
+    return peaksOf(graph,
+                   {{"a", configuration({images, channels, 1, 1}, {0, 1})},
+                    {"b", configuration({1, 1, 1, 1}, {0, 1})}},
+                   "a", ActionKind::AllGather);
+  };
+  // Half of x and of a, all of a; then as much again for the pieces, or b.
+  EXPECT_EQ(peaks(1, true), std::vector<int64_t>(2, 256 + 256 + 512 + 512));
+  EXPECT_EQ(peaks(1, false), std::vector<int64_t>(2, 256 + 256 + 512 + 32));
+  EXPECT_EQ(peaks(2, true), std::vector<int64_t>(2, 256 + 256 + 512 + 32));
+}
+
 TEST(MemoryUse, CopiesOfFixedParametersAreMadeOnce) {
   // Each of two devices has 256 bytes of weights, of which a reads a half, in
   // columns, and b all. The outputs, of 64 bytes, are what needs most.

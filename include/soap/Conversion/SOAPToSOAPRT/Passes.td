@@ -117,8 +117,9 @@ def AssignLayoutsPass : Pass<"soaprt-assign-layouts", "::mlir::ModuleOp"> {
     - Both ends of a message have one order, and so have all members of a
       collective that have a piece of it.
     - A view of a box has the order of its source where both are row-major or
-      the box is whole samples. Else it becomes a buffer, with a copy before the
-      first row that reads it, or behind the one that writes it.
+      the box is whole samples. Else it becomes a buffer, with a copy: of what
+      rows read, before the first of them; of what a row writes, before the
+      first one that reads the source.
     - What other kernels, other views, feeds, drains, loads and `soaprt.init`
       touch stays row-major.
 
