@@ -54,7 +54,6 @@ ValueTasks ReceiptBounds::compile(const Strategy &strategy,
   const Layout &layout = layout_;
   // The host feeds inputs ahead of the step; what is cut out of them is not.
   isFed_ = graph_.node(value.producer).role == NodeRole::Input;
-  bool isFixed = graph_.node(value.producer).isFixed;
   onHost_ = llvm::is_contained(layout.devices, topology_.host());
   elementBytes_ = value.elementBytes;
   hasPriority_ = topology_.prioritizes(value.bytes());
@@ -73,11 +72,10 @@ ValueTasks ReceiptBounds::compile(const Strategy &strategy,
     addPacks(layout, receipt, arena);
   receipt.slot = static_cast<int32_t>(receipt.packDevices.size());
   // What is sent or drained may be cut out when the value is launched, and
-  // readers share it. If nothing is, everyone cuts out for himself; of what is
-  // the same in every step, once, which takes no time.
+  // readers share it. If nothing is, everyone cuts out for himself.
   bool drained = numUses_ != value.uses.size();
   for (bool cutsLocally : {false, true}) {
-    if (cutsLocally && (drained || isFed_ || isFixed || !receipts_.empty()))
+    if (cutsLocally && (drained || isFed_ || !receipts_.empty()))
       break;
     for (const Use &use : ArrayRef<Use>(uses_).take_front(numUses_))
       uses[use.number] =

@@ -146,6 +146,41 @@ TEST(SharedPlans, FollowersAreToldApart) {
   EXPECT_EQ(kernelsOf(graph, strategy).count("follower"), 1u);
 }
 
+TEST(SharedPlans, FixedParametersAreToldApart) {
+  // Two products that differ in nothing else: two devices have all of the
+  // weights, and read half of the columns each.
+  GraphBuilder builder;
+  for (bool isFixed : {false, true}) {
+    builder.fixedParameters = isFixed;
+    std::string name = isFixed ? "fixed" : "written";
+    int32_t x = builder.input(name + ".x", {8, 8});
+    int32_t w = builder.parameter(name + ".w", {8, 8});
+    builder.output(name + ".y", builder.matmul(name, x, w));
+  }
+  OperatorGraph graph = builder.finish();
+  Topology machine = plainMachine(2);
+  CostModel costs;
+  Strategy strategy = singleDevice(graph, machine);
+  for (std::string name : {"written", "fixed"}) {
+    Configuration &product = strategy.configs[graph.find(name)],
+                  &whole = strategy.configs[graph.find(name + ".w")];
+    product.degrees.loops = {1, 2, 1};
+    whole.degrees.loops = {1, 1};
+    whole.degrees.replicate = 2;
+    product.devices = whole.devices = {0, 1};
+  }
+  EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
+  TaskGraph tasks({graph, machine, costs});
+  tasks.setStrategy(strategy);
+  auto copiesOf = [&](const char *name) {
+    return tasks.valueTasks(graph.valueOf(graph.find(name)))
+        .uses[0]
+        .unpackDevices.size();
+  };
+  EXPECT_EQ(copiesOf("written.w"), 2u);
+  EXPECT_EQ(copiesOf("fixed.w"), 0u);
+}
+
 TEST(SharedPlans, ElementSizesAreToldApart) {
   // Two chains that differ in nothing else.
   GraphBuilder builder;
