@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TaskGraphCaches.h"
+#include "soap/Partition/ElementOrders.h"
 #include "soap/Partition/Prefetches.h"
 #include <algorithm>
 #include <numeric>
@@ -256,13 +257,6 @@ void TaskGraph::compileNode(int32_t id) {
   const Configuration &config = strategy_.configs[id];
   Key key = caches.configKeys[id] = caches.keyOf(config);
   nodeTasks_[id] = caches.nodes.of(graph_, id, config, key, *caches.degrees);
-}
-
-/// Whether a tensor with channels last lies otherwise than row-major.
-static bool hasOrders(ArrayRef<int64_t> shape) {
-  return shape.size() >= 3 && shape[1] > 1 &&
-         llvm::any_of(shape.drop_front(2),
-                      [](int64_t size) { return size > 1; });
 }
 
 void TaskGraph::planValue(int32_t id) const {

@@ -7,6 +7,7 @@
 
 #include "soap/Transforms/OperatorGraphExtraction.h"
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
+#include "soap/Dialect/NN/IR/Images.h"
 #include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/IR/Precision.h"
@@ -159,9 +160,7 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
       node.overwrites = Overwrites::First;
     node.makesViews = nn::mayBeView(&op);
     node.isFixed = nn::isFixed(&op);
-    result.graph.hasImages |=
-        isa<nn::ConvOp, nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp,
-            nn::MaxPoolOp, nn::AvgPoolOp, nn::LRNOp>(op);
+    result.graph.hasImages |= nn::readsImages(&op);
     if (auto followed = op.getAttrOfType<IntegerAttr>(
             soapir::SOAPDialect::getFollowsAttrName()))
       node.followedOperand = static_cast<int32_t>(followed.getInt());

@@ -126,8 +126,8 @@ public:
   /// Gradients that are reduced together have so many bytes at most
   /// (soap/Partition/Buckets.h); 0: each is reduced by itself.
   int64_t bucketBytes = 0;
-  /// Some node is one for which the order of elements of images is chosen
-  /// later: tensors of the graph may have channels last.
+  /// Tensors of the graph may have channels last: some node reads images
+  /// (nn::readsImages()).
   bool hasImages = false;
   /// How far ahead of their readers parameters are gathered again
   /// (soap/Partition/Prefetches.h); 0: one node.

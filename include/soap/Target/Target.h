@@ -186,7 +186,7 @@ public:
 
   /// What the library makes of channels that lie last in the first operand and
   /// the result of `op`, or in both operands of an nn.conv_backward_filter, of
-  /// which isLibraryKernel() is true.
+  /// which isLibraryKernel() is true. Asked of nn::readsImages() alone.
   virtual ChannelsLast getChannelsLast(mlir::Operation *op) const;
 
   /// Whether the library can apply `follower`, an operation per element of

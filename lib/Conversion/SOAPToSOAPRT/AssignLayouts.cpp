@@ -11,9 +11,10 @@
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/Images.h"
 #include "soap/Dialect/SOAPRT/Transforms/Messages.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
+#include "soap/Partition/ElementOrders.h"
 #include "soap/Target/ChosenTarget.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -31,12 +32,6 @@ using soaprt::ElementOrder;
 
 static BufferType typeOf(Value buffer) {
   return cast<BufferType>(buffer.getType());
-}
-
-/// Whether the two orders of a tensor of this shape differ.
-static bool hasOrders(ArrayRef<int64_t> shape) {
-  return shape.size() >= 3 && shape[1] > 1 &&
-         ShapedType::getNumElements(shape.drop_front(2)) > 1;
 }
 
 namespace {
@@ -77,7 +72,7 @@ public:
     SmallVector<BoxView> copied;
     for (BoxView &box : boxes_) {
       bool source = isLast(box.view.getSource());
-      if (source != isLast(box.view) || (source && !box.isOfSamples))
+      if (source != isLast(box.view) || (source && !box.view.isOfSamples()))
         copied.push_back(box);
     }
     unsigned count = 0;
@@ -153,7 +148,7 @@ private:
     if (!source)
       return;
     std::optional<BoxView> box = findBoxView(view, uses);
-    if (!box || (!box->place.row && !box->isOfSamples))
+    if (!box || (!box->place.row && !view.isOfSamples()))
       return keepRowMajor(view.getSource());
     boxes_.push_back(*box);
     int64_t both = box->costChannelsLast();
@@ -238,7 +233,8 @@ private:
   /// The first operand and the result, or the two operands of the gradient of
   /// weights, are reordered if they have another order than the kernel.
   void visitLibrary(soaprt::LaunchOp launch, Operation *op) {
-    ChannelsLast use = target_.getChannelsLast(op);
+    ChannelsLast use =
+        nn::readsImages(op) ? target_.getChannelsLast(op) : ChannelsLast::Never;
     if (use == ChannelsLast::Never)
       return keepAllRowMajor(launch);
     SmallVector<Value> rest(launch.getInputs().drop_front());

@@ -7,6 +7,7 @@
 
 #include "BoxViews.h"
 #include "Lowering.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
 #include <tuple>
@@ -17,7 +18,7 @@ using soaprt::BufferType;
 using soaprt::RowOpInterface;
 
 int64_t BoxView::costChannelsLast() {
-  return isOfSamples ? 0 : view.getType().getBytes();
+  return view.isOfSamples() ? 0 : view.getType().getBytes();
 }
 
 /// The first elements of `sizes` elements of `shape` in every dim, if those
@@ -26,16 +27,11 @@ static std::optional<SmallVector<int64_t>>
 boxFrom(int64_t first, ArrayRef<int64_t> sizes, ArrayRef<int64_t> shape) {
   if (sizes.size() != shape.size() || llvm::is_contained(sizes, 0))
     return std::nullopt;
-  SmallVector<int64_t> lo(shape.size());
-  int64_t rest = first;
-  for (size_t dim = shape.size(); dim-- != 0;) {
-    lo[dim] = rest % shape[dim];
-    rest /= shape[dim];
-    if (lo[dim] + sizes[dim] > shape[dim])
+  SmallVector<int64_t> lo = delinearize(first, computeStrides(shape));
+  for (auto [from, size, extent] : llvm::zip_equal(lo, sizes, shape))
+    if (from + size > extent)
       return std::nullopt;
-  }
-  return rest == 0 && firstOfRun(lo, sizes, shape) == first ? std::optional(lo)
-                                                            : std::nullopt;
+  return firstOfRun(lo, sizes, shape) ? std::optional(lo) : std::nullopt;
 }
 
 /// The first of some rows of one program; null if they are of several.
@@ -131,7 +127,7 @@ std::optional<BoxView> soap::findBoxView(soaprt::ViewOp view,
       boxFrom(static_cast<int64_t>(view.getFirst()), shape, whole);
   if (!lo)
     return std::nullopt;
-  return BoxView{view, std::move(*lo), shape.drop_front() == whole.drop_front(),
+  return BoxView{view, std::move(*lo),
                  findPlace(view, uses.of(view.getSource()))};
 }
 

@@ -19,8 +19,6 @@ namespace soap {
 struct BoxView {
   soaprt::ViewOp view;
   llvm::SmallVector<int64_t> lo; ///< Of its first element in the source.
-  /// Whole samples of the source are contiguous where channels are last, too.
-  bool isOfSamples = false;
   /// Where a copy between the two may stand.
   struct Place {
     /// The first row that reads the view, or the only one that writes it. Null:

@@ -283,13 +283,14 @@ LogicalResult BufferOp::verify() {
   return success();
 }
 
-/// Whether the elements of `shape` from `first` on are whole samples of those
-/// of `whole`.
-static bool isOfSamples(int64_t first, ArrayRef<int64_t> shape,
-                        ArrayRef<int64_t> whole) {
+bool ViewOp::isOfSamples() {
+  ArrayRef<int64_t> shape = getType().getShape(),
+                    whole = getSource().getType().getShape();
+  if (shape.empty() || whole.empty() ||
+      shape.drop_front() != whole.drop_front())
+    return false;
   int64_t perSample = ShapedType::getNumElements(whole.drop_front());
-  return shape.drop_front() == whole.drop_front() &&
-         (perSample == 0 || first % perSample == 0);
+  return perSample == 0 || static_cast<int64_t>(getFirst()) % perSample == 0;
 }
 
 LogicalResult ViewOp::verify() {
@@ -301,8 +302,7 @@ LogicalResult ViewOp::verify() {
            << result;
   int64_t first = getFirst(), end = first + result.getNumElements();
   bool isLast = source.isChannelsLast();
-  if (isLast != result.isChannelsLast() ||
-      (isLast && !isOfSamples(first, result.getShape(), source.getShape())))
+  if (isLast != result.isChannelsLast() || (isLast && !isOfSamples()))
     return emitOpError("expected a view of row-major elements, or of whole "
                        "samples with channels last, got: ")
            << result << " of " << source << "; copy them";

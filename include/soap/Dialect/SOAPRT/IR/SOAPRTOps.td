@@ -326,6 +326,11 @@ def SOAPRT_ViewOp : SOAPRT_Op<"view", [HasParent<"DeviceOp">]> {
   let assemblyFormat = [{
     $source `[` $first `]` attr-dict `:` type($source) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    /// Whether the result is whole samples of the source, which are contiguous
+    /// in either order of elements.
+    bool isOfSamples();
+  }];
   let hasVerifier = 1;
 }
 
